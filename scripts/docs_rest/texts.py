@@ -25,7 +25,7 @@ _FULL = "429 the server, or the queue of the job, is full"
 _DISK = "507 the disk is full"
 _LONG = "429 too many requests wait"
 _PAST = "422 `to_ms` is earlier than `from_ms`", "429 too many history queries wait"
-_NO_HISTORY = "409 the server keeps no history"
+_NO_HISTORY = "409 the server does not store history"
 _LAST = "409 the server does not manage its tokens, or this is the last admin's token"
 
 OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -34,7 +34,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Submit a job",
         "Creates a job from a list of closures, or from a `map` of one function over many arguments. A repeated "
         "[idempotency key](../rest.md#idempotency) returns the first job.",
-        ("404 an input does not exist", "422 the job cannot be carried out; `field` names the cause", _FULL, _DISK),
+        ("404 an input does not exist", "422 the job cannot be carried out; `field` identifies the cause", _FULL, _DISK),
     ),
     "listJobs": (
         "List jobs",
@@ -145,7 +145,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "submitProgram": (
         "Submit a program",
         "Runs a command as ranks on workers that allow programs. [Programs](../programs.md) describes the members of the request.",
-        ("422 it cannot be carried out; `field` names the cause", "429 too many unfinished programs"),
+        ("422 it cannot be carried out; `field` identifies the cause", "429 too many unfinished programs"),
     ),
     "listPrograms": ("List programs", "Newest first.", ()),
     "getProgram": ("Get a program", "", ()),
@@ -217,7 +217,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "listMachines": (
         "List machines",
         "Returns CPU, memory, GPUs, network and disks of the server and of workers.",
-        ("409 with a time: the server keeps no history", *_PAST),
+        ("409 with a time: the server does not store history", *_PAST),
     ),
     # barriers
     "listBarriers": ("List barriers", "Running barriers first, then ended ones, newest first.", ()),
@@ -247,7 +247,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("409 the run has failed", "412 the key exists and `If-None-Match: *` was sent", "429 too many keys or bytes", _DISK),
     ),
     "deleteKey": ("Delete a key", "", ("409 the run has failed, or the key has keys below it and `recursive` is not true",)),
-    "listKeyWaits": ("List waits for keys", "Lists tasks that wait for missing keys.", ()),
+    "listKeyWaits": ("List waits for keys", "Lists tasks that are waiting for missing keys.", ()),
     # torch
     "getTorchStore": ("Get a TCPStore", "Returns its clients, and the keys that they wait for.", ()),
     "listTorchKeys": ("List the keys of a TCPStore", "In byte order.", ()),
@@ -268,7 +268,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         (_NO_HISTORY, "422 the text is too long, or a program is combined with a time, a job or a cluster", _PAST[1]),
     ),
     "getSamples": (
-        "Get the server's figures over time",
+        "Get the server's metrics over time",
         "A point for each second (`5m`), 10 s (`1h`) or minute (`24h`).",
         (_NO_HISTORY, *_PAST),
     ),
@@ -296,7 +296,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "createToken": (
         "Create a token",
         "Only this answer contains the secret.",
-        (_LAST, "422 `field` names the cause", "429 too many tokens"),
+        (_LAST, "422 `field` identifies the cause", "429 too many tokens"),
     ),
     "rotateToken": ("Rotate a token", "Returns a new secret. The old one becomes invalid at once, with everything that uses it.", (_LAST,)),
     "revokeToken": ("Revoke a token", "The token becomes invalid at once, with everything that uses it.", (_LAST,)),
@@ -340,7 +340,7 @@ PARAMETERS: dict[str, str] = {
     "offset": "first byte",
     "bytes": "maximum number of bytes; default 4,096",
     "attempt": "number of the attempt; default: the last one",
-    "rank": "number of the rank",
+    "rank": "rank number",
     "from_end": "`true`: `offset` counts from the end",
     "last_lines": "`true`: include the newest line of each rank; waits up to 1 s",
     "first_rank": "number of the first rank",
@@ -365,7 +365,7 @@ PARAMETERS: dict[str, str] = {
     "steps": "maximum number of points with `from_ms` or `to_ms`; default 300",
     "tasks": "only these tasks, `worker:0,worker:3`; at most 100",
     "Idempotency-Key": "header; see [Idempotency](../rest.md#idempotency)",
-    "If-None-Match": "header; `*`: the key must not exist",
+    "If-None-Match": "header; `*`: write the value only if the key does not exist",
 }
 """By name. OPERATION_PARAMETERS has the exceptions."""
 

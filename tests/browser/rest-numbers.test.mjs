@@ -81,7 +81,7 @@ test('failed jobs are as many in the rail, in the filter, in the rows and over R
 
   // Grouped by cause: the newest is named, and one button retries all.
   const overview = await open('/');
-  const fold = overview.at('attention-item', '[data-kind="jobs-failed"]').filter({ hasText: 'Job night-4 and 3 more failed' });
+  const fold = overview.at('attention-item', '[data-kind="jobs-failed"]').filter({ hasText: 'Job night-4 and 3 more jobs failed' });
   await fold.filter({ hasText: 'disk is full' }).waitFor();
   await overview.page.screenshot({ path: join(shots, 'failed-jobs-folded.png') });
   const before = (await server.get('/api/v1/jobs')).jobs.length;

@@ -113,8 +113,8 @@ TEST_F(dataset_hub, a_closure_that_was_cancelled_before_its_first_draw_is_told_t
 TEST_F(dataset_hub, a_worker_draws_for_what_it_executes_alone) {
   begin(2, 2);
   auto const mine = first.held.at(0).closure, other = second.held.at(0).closure;
-  EXPECT_NE(draw(first, other).find("is not one"), std::string::npos);
-  EXPECT_NE(draw(first, mine, 2).find("is not one"), std::string::npos);
+  EXPECT_NE(draw(first, other).find("is not running"), std::string::npos);
+  EXPECT_NE(draw(first, mine, 2).find("is not running"), std::string::npos);
   h.objects().call(core::incarnation{7}, ticket,
                    {{++first.number, core::object_id{core::raw(dataset)}, "draw", {}}}, {});
   EXPECT_EQ(told(first), "args: not valid for reading a split");

@@ -178,7 +178,7 @@ TEST_F(barriers, an_operator_may_cancel_a_running_one) {
             muster::code::cancelled);
   auto const again = post_json(path + "/a%2Fb/cancel", "", 409);
   EXPECT_EQ(text_at(again, "/code"), "FAILED_PRECONDITION");
-  EXPECT_NE(text_at(again, "/detail").find("ended already"), std::string::npos);
+  EXPECT_NE(text_at(again, "/detail").find("already ended"), std::string::npos);
 }
 
 TEST_F(agent_tasks, a_run_fails_with_a_reason_that_reaches_all) {

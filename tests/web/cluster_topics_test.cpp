@@ -175,7 +175,7 @@ TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
   auto const delta = s.receive("d", "attention");
   ASSERT_TRUE(delta.at("rows").as_object().contains("no-worker ")) << json::serialize(delta);
   EXPECT_EQ(text_at(delta, "/rows/no-worker /title"),
-            "1 closure queued and no worker is connected");
+            "1 closure queued, but no worker is connected");
   auto const items = get_json("/api/v1/attention").at("items").as_array();
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(text_at(items[0], "/rule"), "no-worker");

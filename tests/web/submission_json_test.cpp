@@ -98,7 +98,7 @@ TEST(submission_json, what_is_wrong_is_named) {
        "options.weight: expected a whole number from 1 to 1000"},
       {R"({"closures":[],"map":{"function":"f","args":[]}})",
        "map: 'closures' and 'map' cannot be combined"},
-      {R"({"map":{"function":"f"}})", "map.args: required, an array of argument arrays"},
+      {R"({"map":{"function":"f"}})", "map.args: required: an array of argument arrays"},
       {R"({"map":{"args":[]}})", "map.function: required"},
       {R"({"map":{"function":"f","args":[1]}})", "map.args[0]: expected an array, got number"},
       {R"({"open":true,"options":{"retries":3}})", "options.retries: unknown field"},

@@ -65,9 +65,9 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
     return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::missing; });
   alert item{.rule = "agents-missing", .subject = a.view.spec.name, .count = missing};
-  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not registered yet";
+  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not yet registered";
   item.detail = some_of(who.names, missing) + "; the first of " +
-                std::to_string(a.view.spec.size()) + " tasks has registered and waits";
+                std::to_string(a.view.spec.size()) + " tasks has registered and is waiting";
   item.since = g.started;
   item.link = tasks_page(a, "MISSING");
   out.push_back(std::move(item));
@@ -101,7 +101,8 @@ void late_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   item.title = count == 1 ? names[0] + " of cluster " + a.view.spec.name + " is late"
                           : plural(count, "task") + " of cluster " + a.view.spec.name + " late";
   item.detail = (count > 1 ? some_of(names, count) + "; " : "") +
-                "no heartbeat since then; lost after " + length_of(a.view.spec.heartbeat_timeout);
+                "no heartbeat since then; a task counts as lost after " +
+                length_of(a.view.spec.heartbeat_timeout);
   item.since = since == core::never ? f.now : since;
   item.link = tasks_page(a, "LATE");
   out.push_back(std::move(item));
@@ -118,10 +119,11 @@ void unheard_notices(agents_facts const& a, alerts& out) {
                           (u.notice_is_set ? " does" : " no longer receives")
                     : plural(u.count, "task") + " of cluster " + cluster +
                           (u.notice_is_set ? " do" : " no longer receive")) +
-      (u.notice_is_set ? " not receive the preemption notice that is set" : " preemption notices");
-  item.detail = (u.count > 1 ? some_of(u.first, u.count) + "; " : "") +
-                "the wait for it was lost with a connection or an earlier server, and JAX does not "
-                "wait again; call muster.jax.renew_preemption_sync() in these tasks";
+      (u.notice_is_set ? " not receive the pending preemption notice" : " preemption notices");
+  item.detail =
+      (u.count > 1 ? some_of(u.first, u.count) + "; " : "") +
+      "the connection or the server on which JAX was waiting for notices is gone, and JAX does not "
+      "start a new wait; call muster.jax.renew_preemption_sync() in these tasks";
   item.since = u.since;
   item.link = page_link("/tasks", {{"cluster", cluster}});
   out.push_back(std::move(item));
@@ -138,7 +140,7 @@ void stuck_barriers(agents_facts const& a, alerts& out) {
     }
     item.title = plural(missing, "task") + " missing at barrier " + b.id;
     item.detail = some_of(names, missing) + "; " + std::to_string(b.arrived_count) + " of " +
-                  std::to_string(b.participants) + " wait in cluster " + cluster;
+                  std::to_string(b.participants) + " tasks are waiting in cluster " + cluster;
     item.since = b.started;
     item.count = missing;
     item.link = page_link("/barriers", {{"id", b.id}, {"cluster", cluster}});

@@ -16,9 +16,10 @@ void members(member_list const& m, alert const& i) {
   m("detail", i.detail);
   m("since_ms", i.since == core::never ? core::time_point() : i.since);
   m("count", i.count);
-  m("link", i.link, "path of the dashboard page, with its query");
-  m.some("command", i.command,
-         "command that fixes or explains the problem; replace HOST by the server's name");
+  m("link", i.link, "path of the dashboard page, including its query string");
+  m.some(
+      "command", i.command,
+      "command that fixes or explains the problem; replace HOST with the host name of the server");
 }
 
 std::vector<alert> alerts_of(alert_facts const& f) {

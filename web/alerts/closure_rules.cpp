@@ -107,7 +107,8 @@ alert about_jobs(same_cause const& jobs, pool_facts const& p) {
     names.push_back(label(*j));
     if (can_be_retried(*j)) item.command += " " + core::text(j->id);
   }
-  item.title = "Job " + names.front() + " and " + std::to_string(jobs.size() - 1) + " more failed";
+  item.title =
+      "Job " + names.front() + " and " + std::to_string(jobs.size() - 1) + " more jobs failed";
   item.detail = cause + "; " + some_of(names, names.size());
   item.since = newest.finished;
   item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
@@ -160,7 +161,7 @@ void failed_sessions(pool_facts const& p, alerts& out) {
     if (!over) item.severity = alert_severity::warning;
     item.title = over ? "Session " + label + " failed"
                       : plural(s.counts.failed, "closure") + " of session " + label + " failed";
-    if (!s.client.empty()) item.detail = "of " + s.client;
+    if (!s.client.empty()) item.detail = "client: " + s.client;
     if (auto const& cause = why ? why : s.error; cause)
       item.detail += (item.detail.empty() ? "" : "; ") + cause->message;
     item.since = at;
@@ -175,7 +176,7 @@ void failed_sessions(pool_facts const& p, alerts& out) {
   if (rest == 0) return;
   alert item{.rule = "sessions-failed", .subject = p.cluster, .count = rest};
   item.severity = alert_severity::warning;
-  item.title = "closures of " + plural(rest, "more session") + " failed within an hour";
+  item.title = "Closures of " + plural(rest, "more session") + " failed within an hour";
   item.since = p.failed_sessions.newest.back().at;
   item.link = page_link("/sessions", {{"cluster", p.cluster}});
   out.push_back(std::move(item));
@@ -188,9 +189,9 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
   auto const all = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
   if (connected == 0) {
     alert item{.rule = "no-worker", .subject = p.cluster, .count = queued};
-    item.title = plural(queued, "closure") + " queued and no worker is connected";
-    item.detail = p.cluster.empty() ? "They start when a worker joins"
-                                    : "They start when a worker joins cluster " + p.cluster;
+    item.title = plural(queued, "closure") + " queued, but no worker is connected";
+    item.detail = p.cluster.empty() ? "They will start when a worker joins"
+                                    : "They will start when a worker joins cluster " + p.cluster;
     item.since = p.waits_since;
     item.link = all;
     item.command = "muster worker --server " +
@@ -216,7 +217,7 @@ void nothing_finishes(pool_facts const& p, alerts& out) {
   auto const& o = p.overview;
   if (o.quiet_since == core::time_point{}) return;
   alert item{.rule = "nothing-finishes", .subject = p.cluster};
-  item.title = "No closure finishes";
+  item.title = "No closure has finished for a long time";
   item.count = o.closures.running;
   item.detail = plural(o.closures.running, "closure") + " running, " +
                 plural(o.closures.queued, "closure") + " queued";
@@ -235,7 +236,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   for (auto const& c : p.overview.exclusive) {
     alert item{.rule = "closure-alone", .subject = core::text(c.closure)};
     item.title = c.function + " has lost " + plural(c.workers_lost, "worker");
-    item.detail = c.worker.empty() ? "it waits for a worker without other work"
+    item.detail = c.worker.empty() ? "it is waiting for a worker without other work"
                                    : "it runs alone on " + c.worker;
     item.since = c.since;
     auto const job = c.job == core::session_id{} ? std::string() : core::text(c.job);
@@ -247,7 +248,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   auto const rest = p.overview.closures_exclusive - p.overview.exclusive.size();
   if (rest == 0) return;
   alert item{.rule = "closures-alone", .subject = p.cluster, .count = rest};
-  item.title = plural(rest, "more closure") + " repeatedly lost their workers";
+  item.title = plural(rest, "more closure") + " lost several workers";
   item.since = p.overview.exclusive.back().since;
   out.push_back(std::move(item));
 }
@@ -265,7 +266,8 @@ void failing_builds(pool_facts const& p, alerts& out) {
     auto const what = first.name.empty() ? core::text(first.id) : first.name;
     item.title =
         "The builder of per-worker value " + what + " has lost " + plural(item.count, "worker");
-    item.detail = first.task + ": " + first.error + "; the worker builds it again after a pause";
+    item.detail =
+        first.task + ": " + first.error + "; the worker will build the value again after a pause";
     item.link = page_link("/per-worker", {{"cluster", p.cluster}});
     item.command = "muster per-worker" + cluster_flag(p.cluster);
     out.push_back(std::move(item));
@@ -279,7 +281,7 @@ void nearly_full(pool_facts const& p, alerts& out) {
   auto const unfinished = std::min(kept, n.blocked + n.queued + n.running);
   alert item{.rule = "closures-full", .subject = p.cluster};
   item.severity = alert_severity::warning;
-  item.title = plural(kept, "closure") + " of at most " + std::to_string(p.closures_max);
+  item.title = plural(kept, "closure") + " stored; the limit is " + std::to_string(p.closures_max);
   item.detail = std::to_string(kept - unfinished) +
                 " are finished and kept; at the limit, submissions are refused: delete finished "
                 "jobs, release values, or raise --closures-max";
@@ -294,8 +296,8 @@ void disk_fails(pool_facts const& p, alerts& out) {
   alert item{.rule = "disk-fails", .subject = p.cluster};
   item.title = "Values cannot be written to --spill-dir";
   item.detail =
-      "values stay in memory, and the oldest are dropped when memory is full; the events show the "
-      "cause";
+      "values stay in memory, and the oldest values are dropped when memory is full; see the "
+      "events for the cause";
   item.since = p.disk_fails_since;
   item.link = page_link("/events", {{"q", "spill"}});
   out.push_back(std::move(item));
@@ -329,7 +331,8 @@ void tokens_ignored(alert_facts const& f, alerts& out) {
   item.severity = alert_severity::warning;
   item.title = "Requests without a token are accepted until the server restarts";
   item.detail =
-      "tokens exist, and the server was started without any; restart the server to require them";
+      "tokens exist, but the server was started without any; restart it so that tokens are "
+      "required";
   item.since = core::never;
   item.link = "/";
   item.command = "muster token list";

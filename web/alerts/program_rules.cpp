@@ -57,14 +57,14 @@ void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
     auto item = about_many({.rule = "programs-wait"}, long_ago, "PENDING", p);
     item.severity = severity(std::any_of(long_ago.begin(), long_ago.end(),
                                          [](troubled_program const& one) { return one.sure; }));
-    item.title = plural(long_ago.size(), "program") + " wait";
+    item.title = plural(long_ago.size(), "program") + " are waiting";
     item.since = long_ago.back().since;
     return out.push_back(std::move(item));
   }
   for (auto const& one : long_ago) {
     alert item{.rule = "program-waits", .subject = core::text(one.id)};
     item.severity = severity(one.sure);
-    item.title = "Program " + one.name + " waits";
+    item.title = "Program " + one.name + " is waiting";
     item.detail = one.text;
     item.since = one.since;
     item.link = program_page(one, p);

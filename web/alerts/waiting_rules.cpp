@@ -62,7 +62,8 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
-                 (w.workers > 0 ? ", whose workers accept none" : ", which no worker has");
+                 (w.workers > 0 ? ", but the workers that meet this need accept no closures"
+                                : ", which no connected worker has");
     item.detail = text(w.lack);
     item.since = w.since;
     item.link = closure_page(w.first, w.job, p);
@@ -73,7 +74,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   rest.link = page_link("/gangs", {{"cluster", p.cluster}});
   tell(
       unmet, item_of, [](auto const& w) { return w.queued; }, std::move(rest), "more closure",
-      " queued for needs that no worker meets", out);
+      " queued with needs that no worker meets", out);
 }
 
 void impossible_gangs(pool_facts const& p, alerts& out) {
@@ -127,7 +128,7 @@ void short_of_memory(pool_facts const& p, alerts& out) {
     if (users.size() > machine::memory_users_max) users.resize(machine::memory_users_max);
     for (auto const& u : users)
       item.detail += (&u == users.data() ? ": " : ", ") + u.name + " (process " +
-                     std::to_string(u.pid) + ") has " + mib(u.bytes);
+                     std::to_string(u.pid) + ") uses " + mib(u.bytes);
     if (those.size() > 1)
       item.link = page_link("/tasks", {{"q", host}, {"cluster", p.cluster}});
     else if (!those.front()->task.empty())

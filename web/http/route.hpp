@@ -49,8 +49,8 @@ struct query_parameter {
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
-inline constexpr query_parameter cluster_parameter{
-    "cluster", query_kind::text, "name of the cluster; default: the main cluster"};
+inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
+                                                   "cluster name; default: the main cluster"};
 inline constexpr query_parameter limit_parameter{"limit", query_kind::number,
                                                  "entries per page; default 100", 1, page_max};
 /// `kinds`: the letters that a token can start with. `kind`: whether tokens contain a number or a

@@ -79,7 +79,8 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
         return;
       }
       if (key == "$bytes")
-        refuse(check, at, "{\"$bytes\": …} is supported as the only argument of a closure");
+        refuse(check, at,
+               "{\"$bytes\": …} is supported only if it is the only argument of the closure");
       if (key == "$remote_value") {
         auto const input = input_of(check, m.value());
         if (m.next()) check.fail(at, "{\"$remote_value\": …} cannot have other members");
@@ -181,8 +182,8 @@ std::vector<schema::named> argument_schemas() {
       "output of another closure; #N is the closure at position N of this request"));
   any.push_back(schema::described(schema::closed_object({{"$per_worker", schema::id("pw_")}}),
                                   "the component of a per-worker value on the executing worker"));
-  return {{"Argument",
-           schema::described(schema::any_of(any), "any JSON; can contain references at any depth")},
+  return {{"Argument", schema::described(schema::any_of(any),
+                                         "any JSON value; it can contain references at any depth")},
           {"PlainArgument", schema::any_of(plain)}};
 }
 

@@ -51,7 +51,7 @@ void meeting_members(member_list const& m, with_rank<core::attempt_record::meeti
   m.when(!b.came.empty())
       .list(
           "came_us", b.came, [](arrival const& a) { return a.after_us; },
-          "arrival of each rank, after the first rank");
+          "arrival time of each rank, relative to the first arrival");
 }
 
 void latecomer_members(member_list const& m,
@@ -94,14 +94,14 @@ void members(member_list const& m, stacked_rank const& r) {
   m("task", r.task);
   m.some("worker", r.worker);
   m.some("host", r.host);
-  m.some("process", r.process, "state of the process in the kernel: S in futex_wait_queue");
+  m.some("process", r.process, "kernel state of the process, such as S in futex_wait_queue");
 }
 
 void members(member_list const& m, stack_group const& g) {
   m("state", g.state);
   m.some("stack", g.stack,
-         "stack of each of these ranks in the format of faulthandler, followed by the stacks of "
-         "processes that the first rank started");
+         "stack of each of these ranks in faulthandler format, followed by the stacks of processes "
+         "that the first rank started");
   m("ranks", g.ranks);
 }
 
@@ -112,17 +112,18 @@ void members(member_list const& m, attempt_detail const& a) {
   m.list("events", with_ranks(a, r.events, &record::event::about), event_members,
          "failures reported by the coordination cluster, and lost workers");
   m.list("barriers", with_ranks(a, r.barriers, &record::meeting::last), meeting_members,
-         "the newest barriers at which all tasks arrived, newest first");
+         "the most recent barriers at which all tasks arrived, newest first");
   m.list("latecomers", with_ranks(a, r.latecomers, &record::late_task::task), latecomer_members,
-         "lateness at these and earlier barriers; the latest task first");
+         "lateness of tasks at these and earlier barriers, most delayed task first");
   m("stacks", groups_of(r), "stacks of killed ranks, smallest group first");
   m.list("ended", r.ranks, rank_members,
-         "ranks in the order in which they ended, with their last lines");
-  m.some("events_left_out", r.events_left_out, "events that were left out to limit the size");
+         "ranks in the order in which they ended, with their last lines of output");
+  m.some("events_left_out", r.events_left_out,
+         "number of events that were omitted to limit the size");
   m.some("stacks_left_out", r.stacks_left_out,
-         "ranks whose stacks were left out to limit the size");
+         "number of ranks whose stacks were omitted to limit the size");
   m.some("ranks_left_out", r.ranks_left_out,
-         "ranks that were left out of 'ended' to limit the size");
+         "number of ranks that were omitted from 'ended' to limit the size");
 }
 
 }  // namespace muster::web

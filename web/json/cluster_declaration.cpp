@@ -29,7 +29,8 @@ void read_jobs(json_check& check, json_ref const& at, coordination::cluster_spec
     into.jobs.push_back(std::move(job));
   }
   auto const limit = std::to_string(tasks_max) + " tasks";
-  if (tasks > tasks_max) check.fail(impossible(at.path(), "more than " + limit + " in all", limit));
+  if (tasks > tasks_max)
+    check.fail(impossible(at.path(), "more than " + limit + " in total", limit));
 }
 
 void mark_recoverable(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
@@ -134,7 +135,7 @@ json_object<coordination::fail_cluster> const& failure_table() {
   using e = coordination::fail_cluster;
   auto reason = text_kind(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
-  reason.missing = "required, why the run failed";
+  reason.missing = "required: the reason why the run failed";
   static json_object<e> const all({required("message", &e::message, reason),
                                    field("code", &e::code, a_failure_code()),
                                    field("refuse_calls", &e::refuses, flag_kind())});
@@ -145,7 +146,7 @@ json_object<coordination::report_error> const& task_error_table() {
   using e = coordination::report_error;
   auto reason = text_kind(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
-  reason.missing = "required, what went wrong in the task";
+  reason.missing = "required: a description of what went wrong in the task";
   static json_object<e> const all(
       {required("message", &e::message, reason), field("code", &e::code, a_failure_code())});
   return all;
@@ -162,7 +163,7 @@ coordination::report_error read_task_error(json_check& check, json_ref const& bo
   e.code = code::aborted;
   task_error_table().read(check, body, e);
   if (e.message.empty() && !check.failed())
-    check.fail(invalid("message", "must not be empty; say what went wrong in the task"));
+    check.fail(invalid("message", "must not be empty; describe what went wrong in the task"));
   return e;
 }
 
@@ -174,7 +175,7 @@ coordination::fail_cluster read_cluster_failure(json_check& check, json_ref cons
   coordination::fail_cluster e;
   failure_table().read(check, body, e);
   if (e.message.empty() && !check.failed())
-    check.fail(invalid("message", "must not be empty; say why the run failed"));
+    check.fail(invalid("message", "must not be empty; state why the run failed"));
   return e;
 }
 

@@ -76,7 +76,8 @@ void agent_counts(member_list const& m, coordination::generation_view const& g) 
   constexpr std::string_view states[] = {"missing", "registering", "connected",
                                          "late",    "error",       "disconnected"};
   for (std::size_t i = 0; i < std::size(states); ++i) m(states[i], g.by_health[i]);
-  m("unheard", g.unheard, "connected agents that have not reconnected since the server restarted");
+  m("unheard", g.unheard,
+    "agents that were connected and have not reconnected since the server restarted");
 }
 
 void members(member_list const& m, coordination::generation_view const& g) {
@@ -150,15 +151,15 @@ void members(member_list const& m, coordination::barrier_view const& b, core::ti
   };
   std::vector<std::string_view> arrived;
   for (auto const& t : b.arrived) arrived.push_back(t.name);
-  names("arrived", arrived, "names of the tasks that wait; not in listings");
+  names("arrived", arrived, "names of the waiting tasks; omitted in listings");
   auto const arrival_members = [](member_list const& of, coordination::arrived_task const& t) {
     of("task", t.name);
     of("came_ms", t.came);
   };
   names.list("arrivals", b.arrived, arrival_members,
-             "the tasks that wait, with the time of their arrival; not in listings");
+             "the waiting tasks, with their arrival times; omitted in listings");
   names.list("missing", b.missing, missing_members,
-             "the tasks that have not arrived; not in listings");
+             "the tasks that have not arrived; omitted in listings");
 }
 
 void members(member_list const& m, history::straggler_view const& v) {

@@ -21,7 +21,7 @@ problem too_long(json_ref const& at, core::duration longest) {
   auto const limit = hours % 24 == 0 ? std::to_string(hours / 24) + " days"
                      : hours > 1     ? std::to_string(hours) + " hours"
                                      : std::string("1 hour");
-  return impossible(at.path(), "longer than " + limit, limit);
+  return impossible(at.path(), "must not be longer than " + limit, limit);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void late_barrier_members(member_list const& m, std::string const& id, Barrier c
   m("participants", b.participants);
   m("last", b.last, "the task that arrived last");
   m("host", b.host);
-  m("late_ms", milliseconds(b.late), "arrival of the last task, after half of the tasks");
+  m("late_ms", milliseconds(b.late), "time from the median arrival to the last arrival");
   m("spread_ms", milliseconds(b.spread), "time from the first to the last arrival");
 }
 
@@ -31,8 +31,8 @@ template <class Task>
 void late_task_members(member_list const& m, std::string const& name, Task const& t) {
   m("task", name);
   m("host", t.host);
-  m("last", t.last, "number of barriers at which the task was last");
-  m("barriers", t.barriers, "number of barriers of the task");
+  m("last", t.last, "number of barriers at which the task arrived last");
+  m("barriers", t.barriers, "number of barriers in which the task participated");
   m("late_mean_ms", milliseconds(t.late_mean));
   m("late_max_ms", milliseconds(t.late_max));
 }

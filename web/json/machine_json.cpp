@@ -13,7 +13,7 @@ void figure(member_list const& m, std::string_view name, std::optional<T> const&
 
 void gpu_members(member_list const& m, machine::gpu const& g) {
   m("name", g.name);
-  figure(m, "busy", g.busy, "0 to 1");
+  figure(m, "busy", g.busy, "fraction of time in use, 0 to 1");
   figure(m, "memory_bytes", g.memory);
   figure(m, "memory_total_bytes", g.memory_total);
 }
@@ -46,7 +46,8 @@ void column(member_list const& m, std::string_view name, std::vector<sample> con
 
 void sample_members(member_list const& m, std::vector<sample> const& all) {
   m.list(
-      "seconds", all, [](sample const& s) { return s.at; }, "Unix time; null means unknown");
+      "seconds", all, [](sample const& s) { return s.at; },
+      "Unix times of the samples; in the other columns, null means unknown");
   column(m, "cpu", all, &sample::cpu);
   column(m, "memory_bytes", all, &sample::memory);
   column(m, "gpu_busy", all, &sample::gpu);
@@ -60,11 +61,11 @@ void sample_members(member_list const& m, std::vector<sample> const& all) {
 }  // namespace
 
 void machine_members(member_list const& m, machine const& seen) {
-  figure(m, "cpu", seen.cpu, "busy cores");
-  figure(m, "cpus", seen.cpus, "usable cores");
+  figure(m, "cpu", seen.cpu, "number of busy cores");
+  figure(m, "cpus", seen.cpus, "number of usable cores");
   figure(m, "memory_bytes", seen.memory);
   figure(m, "memory_total_bytes", seen.memory_total,
-         "limit of the control group, otherwise memory of the machine");
+         "memory limit of the control group, or the memory of the machine if there is no limit");
   figure(m, "received_per_s", seen.received, "bytes");
   figure(m, "sent_per_s", seen.sent);
   figure(m, "read_per_s", seen.read, "bytes read from disks per second");
@@ -72,7 +73,8 @@ void machine_members(member_list const& m, machine const& seen) {
   m.list("gpus", seen.gpus, gpu_members);
   m.when(!seen.memory_users.empty())
       .list("memory_users", seen.memory_users, user_members,
-            "while memory is short: the largest processes of the worker and its children");
+            "the largest processes of the worker and its children; present only while memory is "
+            "short");
 }
 
 void members(member_list const& m, seen_machine const& s) {

@@ -55,11 +55,11 @@ void problem_members(member_list const& m, problem const& p) {
   m("detail", p.detail);
   m.json(
       "code", schema_of_codes, [&p](json_out& out) { out.string(name(p.code)); },
-      "name of the gRPC status");
-  m.some("field", p.field, "the wrong parameter or member, such as closures[3].args");
-  m.some("limit", p.limit, "the limit that was hit, with its unit");
-  m.some("leader", p.leader, "from a standby: address of the leader, host:port");
-  m.some("line", p.line, "the first line of NDJSON that was not accepted");
+      "gRPC status name");
+  m.some("field", p.field, "the invalid parameter or member, such as closures[3].args");
+  m.some("limit", p.limit, "the limit that was exceeded, with its unit");
+  m.some("leader", p.leader, "address of the leader (host:port), if a standby answered");
+  m.some("line", p.line, "number of the first NDJSON line that was not accepted");
   m.some("accepted", p.accepted, "number of closures accepted before this line");
   m.some("failure", p.failure);
 }

@@ -40,7 +40,8 @@ core::program_tasks read_group(json_check& check, json_ref const& at) {
     check.fail(impossible(at.path(), "expected either 'count', or 'min' and 'max'"));
   if (!range) g.tasks.min = g.tasks.max = g.count;
   if (g.tasks.min == 0) g.tasks.min = 1;
-  if (!check.failed() && g.tasks.max == 0) check.fail(impossible(at.path(), "'min' needs a 'max'"));
+  if (!check.failed() && g.tasks.max == 0)
+    check.fail(impossible(at.path(), "'min' requires 'max'"));
   return std::move(g.tasks);
 }
 
@@ -54,7 +55,7 @@ json_field<core::program_spec> tasks_field() {
   };
   auto each = schema::any_of({schema::integer(1, UINT32_MAX), group_table().schema()});
   return {"tasks", schema::map(std::move(each)), read,
-          "required, number of ranks by role, such as {\"worker\": 8}"};
+          "required: the number of ranks of each role, such as {\"worker\": 8}"};
 }
 
 json_object<program_request> const& program_table() {
@@ -84,7 +85,7 @@ json_object<stop_request> const& stop_table() {
     else if (at.type() == json_type::string && at.string() == next)
       r.at_step = 0;
     else
-      check.fail(at, "expected the number of a step, or \"next\"");
+      check.fail(at, "expected a step number, or \"next\"");
   };
   static json_object<stop_request> const table({json_field<stop_request>{
       "at_step", schema::any_of({schema::integer(0, step_max), schema::one_of({next})}), read}});
@@ -128,7 +129,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
     if (name == "tasks")
       m.json(name, tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
     else if (name == "env")
-      m.some(name, names_of(s.env), "names of the variables, without values");
+      m.some(name, names_of(s.env), "names of the environment variables, without their values");
     else if (name == "metadata")
       m.when(!s.metadata.empty())
           .json(
@@ -159,11 +160,12 @@ double as_ms(core::duration d) {
 void slow_members(member_list const& m, core::program_steps_view::slow const& s) {
   m("rank", s.rank);
   m("host", s.host);
-  m("worker", s.worker, "the worker of the rank; cordon it to keep it out of the next attempt");
-  m("chronic", s.chronic, "true: slow in every step; false: only some steps are slow");
-  m.some("percent", s.permille / 10.0, "delay in percent of a step");
+  m("worker", s.worker,
+    "the worker of the rank; cordon this worker to exclude it from the next attempt");
+  m("chronic", s.chronic, "true if every step is slow, false if only some steps are slow");
+  m.some("percent", s.permille / 10.0, "delay as a percentage of the step duration");
   m.some("arrives_late", s.arrives_late,
-         "true if the rank was found by its arrival times, not by the length of its steps");
+         "true if the rank was detected by its arrival times, not by its step durations");
   m.some("attempts", s.attempts, "number of attempts in which a rank on this host was slow");
   m.some("runs", s.runs,
          "number of programs in which a rank on this host was slow, including this program");
@@ -226,16 +228,17 @@ void members(member_list const& m, core::program_view const& p) {
   m("name", p.spec.name);
   m("state", p.state);
   m("attempt", p.attempt, "number of the last attempt; 0 before the first attempt");
-  m("restarts", p.restarts, "restarts that count towards the limit of the program");
+  m("restarts", p.restarts, "restarts that count towards the program's limit");
   m("ranks", p.ranks, "ranks of the last attempt");
   m("started", p.started);
   m("alive", p.alive, "ranks that are not known to have ended");
-  m.when(p.spec.spares > 0)("spares_free", p.spares, "spare places that are reserved now");
+  m.when(p.spec.spares > 0)("spares_free", p.spares, "spare places that are currently reserved");
   m("created_ms", p.created);
   m.when(p.finished != core::never)("finished_ms", p.finished);
   m.some("waits_for", p.waits_for);
   m.some("cannot_start", p.cannot_start,
-         "the program waits, and the connected workers could not run it even if they were idle");
+         "true if the program is waiting and the connected workers could not run it even if they "
+         "were idle");
   m.some_object("cause", p.cause, program_cause_members, "the first failure");
   m.some_object("steps", p.steps, steps_members, "present if ranks report steps");
   m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,
@@ -261,14 +264,14 @@ void members(member_list const& m, core::rank_view const& r) {
   m.when(over)("exit_status", r.exit_status);
   m.some("signal", r.signal);
   m.some("not_started", r.not_started);
-  m.some("not_preloaded", r.not_preloaded, "why the rank started without 'preload'");
+  m.some("not_preloaded", r.not_preloaded, "reason why the rank started without 'preload'");
   m.some("out_of_memory", r.out_of_memory);
   m.some("worker_lost", r.worker_lost, "true if the worker is disconnected; see 'lost_workers'");
   m.some("resources", r.resources);
   m.when(r.step.has_value())("step", r.step.value_or(0), "the last step that the rank reported");
   m.when(r.step.has_value())("step_reached_ms", r.step_reached);
   m.some("step_ms", as_ms(r.step_took), "median duration of the last steps");
-  m.some("last_line", r.last_line, "the newest printed line, with last_lines=true");
+  m.some("last_line", r.last_line, "the newest line of output; present with last_lines=true");
 }
 
 void members(member_list const& m, core::program_attempt_view const& a) {
@@ -285,7 +288,7 @@ void members(member_list const& m, core::program_attempt_view const& a) {
 
 void members(member_list const& m, server::rank_log const& l) {
   auto const data = whole_characters(l.data, !l.complete || l.offset + l.data.size() < l.size);
-  m("known", l.known, "true if the worker has output of the rank");
+  m("known", l.known, "true if the worker has output from the rank");
   m("offset", l.offset, "offset of the first byte");
   m("data", to_utf8(data));
   m("next_offset", l.offset + data.size());

@@ -11,9 +11,10 @@ json_kind<std::string> a_step_pattern() {
     if (check.failed()) return text;
     re2::RE2 const pattern(text, re2::RE2::Quiet);
     if (!pattern.ok())
-      check.fail(impossible(at.path(), "expected a regular expression of RE2: " + pattern.error()));
+      check.fail(impossible(at.path(), "expected an RE2 regular expression: " + pattern.error()));
     else if (pattern.NumberOfCapturingGroups() < 1)
-      check.fail(impossible(at.path(), "must have a group for the number, such as step (\\d+)"));
+      check.fail(impossible(
+          at.path(), "must contain a capturing group for the step number, such as step (\\d+)"));
     return text;
   };
   return {schema::text(0, bytes_max), read};

@@ -51,7 +51,7 @@ class stream_writer {
   void say(member_list const& m) const {
     m("now_ms", a_.now);
     m("base_ms", base_);
-    m("since_ms", a_.since, "spans are complete since then");
+    m("since_ms", a_.since, "time since which the spans are complete");
     m("next", a_.next, "value of `after` for the next request");
     m("more", a_.more, "true if more spans are available after `next`");
     auto const lane = [this](member_list const& of, auto const& numbered) {
@@ -59,7 +59,7 @@ class stream_writer {
       of("lane", number);
       of("task", l.job + ":" + std::to_string(l.index));
       of("cluster", a_.cluster, "name of the cluster; empty for the main cluster");
-      of("slots", l.slots, "highest number of slots that a worker with this name had");
+      of("slots", l.slots, "highest number of slots that a worker with this name has had");
     };
     m.list("lanes", a_.lanes, lane, "tasks in this response; a task keeps its number");
     m.list("functions", a_.functions, [](auto const& named) { return named.second; });
@@ -68,7 +68,7 @@ class stream_writer {
     m.object("bars", [this](member_list const& of) { write_spans(of); });
     m.object(
         "running", [this](member_list const& of) { write_running(of); },
-        "closures that workers execute now");
+        "closures that workers are executing");
     m.when(!a_.minutes.empty())
         .object(
             "minutes", [this](member_list const& of) { write_minutes(of); },
@@ -92,28 +92,28 @@ class stream_writer {
     m.list("lane", spans, [](span b) { return b.lane; });
     m.list(
         "start_us", spans, [this](span b) { return since_base(b.started); },
-        "start time, after base_ms");
+        "start time, relative to base_ms");
     m.list("duration_us", spans, [](span b) { return b.lasted.count(); });
     m.list(
         "busy_us", spans, [](span b) { return b.busy.count(); },
         "for a sum: total duration of its closures");
     m.list(
         "function", spans, [this](span b) { return place(b.function); },
-        "index in functions; a larger number is a sum of several functions");
+        "index into `functions`; a larger number stands for a sum over several functions");
     m.list(
         "state", spans, [](span b) { return state_number{b.state}; },
         "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; a sum has 1 if a closure "
         "failed");
     m.list(
         "count", spans, [](span b) { return b.count; },
-        "number of closures: 1, or the closures of less than 1 ms that the task ended within 100 "
-        "ms");
+        "number of closures: 1, or the number of closures shorter than 1 ms that the task finished "
+        "within 100 ms");
     m.list("failed", spans, [](span b) { return b.failed; });
     m.list(
         "closure", spans, [](span b) { return text_or_none(b.closure); },
         "id of the closure; empty for a sum");
     m.list(
-        "job", spans, [this](span b) { return place(b.job); }, "index in jobs");
+        "job", spans, [this](span b) { return place(b.job); }, "index into `jobs`");
   }
 
   void write_running(member_list const& m) const {
@@ -137,7 +137,7 @@ class stream_writer {
     m.list("busy_ms", all, [](row r) { return r.busy; });
     m.list(
         "function", all, [this](row r) { return place(r.function); },
-        "index in functions; a larger number stands for several functions");
+        "index into `functions`; a larger number stands for several functions");
   }
 
   stream_answer const& a_;
@@ -173,9 +173,9 @@ void members(member_list const& m, worker_history const& h) {
       "t", all, [](row r) { return r.begin; }, "start of each minute");
   m.list(
       "finished", all, [](row r) { return r.count; },
-      "closures that ended in each minute, failed and cancelled ones included");
+      "closures that ended in each minute, including failed and cancelled closures");
   m.list(
-      "failed", all, [](row r) { return r.failed; }, "the finished closures that failed");
+      "failed", all, [](row r) { return r.failed; }, "finished closures that failed");
   m.list(
       "busy_ms", all, [](row r) { return r.busy; }, "total busy time of all slots");
 }

@@ -30,7 +30,7 @@ json_kind<std::string> a_hash() {
     auto const text = check.text(at, digits);
     if (check.failed()) return text;
     if (text.size() != digits || text.find_first_not_of("0123456789abcdef") != text.npos)
-      check.fail(at, "expected 64 hexadecimal digits in lower case, got '" + text + "'");
+      check.fail(at, "expected 64 lowercase hexadecimal digits, got '" + text + "'");
     return absl::HexStringToBytes(text);
   };
   return {schema::with(schema::text(digits, digits), {{"pattern", "^[0-9a-f]{64}$"}}), read};
@@ -70,7 +70,7 @@ json_object<closure_members> const& closure_table() {
 }
 
 json_object<closure_members> const& map_table() {
-  auto args = kept(schema::array(arguments_schema()), "required, an array of argument arrays");
+  auto args = kept(schema::array(arguments_schema()), "required: an array of argument arrays");
   static auto const table =
       closure_object({required("args", &closure_members::args, std::move(args))});
   return table;
@@ -208,8 +208,8 @@ per_worker_request read_per_worker(json_check& check, json_ref const& body) {
                  members.kwargs ? &*members.kwargs : nullptr, builder);
   if (builder.extras)
     check.fail(body,
-               "the arguments of a builder cannot contain references, because it runs again on "
-               "every reconnected worker");
+               "the arguments of a builder cannot contain references, because the builder runs "
+               "again on every reconnected worker");
   members.request.args = std::move(builder.args);
   return std::move(members.request);
 }

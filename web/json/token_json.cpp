@@ -34,7 +34,7 @@ json_object<server::token_request> const& token_table() {
   using w = server::token_request;
   static auto const limit = [] { return integer_kind(0, static_cast<std::int64_t>(limit_max)); };
   auto role = enum_kind<core::role>();
-  role.missing = "required, viewer, submitter, worker or admin";
+  role.missing = "required: viewer, submitter, worker or admin";
   static json_object<w> const table(
       {required("role", &w::role, std::move(role)), field("name", &w::name, text_kind(name_max)),
        field("clusters", &w::clusters, some_clusters()),
@@ -59,11 +59,12 @@ json_object<sign_in> const& sign_in_table() {
 void token_members(member_list const& m, core::token const& t, bool from_files) {
   m("id", t.id);
   m("role", t.role);
-  m.some("clusters", t.clusters, "missing: all clusters");
+  m.some("clusters", t.clusters,
+         "clusters for which the token is valid; missing if it is valid for all clusters");
   m.when(t.expires != core::never)("expires_ms", t.expires);
   m("allow_exec", t.allow_exec);
   m.when(!t.from_file)("created_ms", t.created);
-  m.some("created_by", t.created_by, "id of the token that created it");
+  m.some("created_by", t.created_by, "id of the token that created this token");
   if (from_files) m.some("from_file", t.from_file, "true if the token is from --token-file");
   m.some("queued_max", t.queued_max);
   m.some("sessions_max", t.sessions_max);
@@ -99,7 +100,7 @@ void members(member_list const& m, core::token const& t) {
 void members(member_list const& m, server::new_token const& t) {
   token_members(m, t.token, false);
   m("token", t.credential, "the secret, sent as 'Authorization: Bearer …'");
-  m.some("warning", t.warning, "why the server accepts requests without a token");
+  m.some("warning", t.warning, "reason why the server accepts requests without a token");
 }
 
 void write(json_out& out, session_state const& s) {

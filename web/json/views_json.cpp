@@ -15,7 +15,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view with_token = "id of the token that submitted it";
+constexpr std::string_view with_token = "id of the token with which it was submitted";
 
 struct hex_id {
   core::incarnation value{};
@@ -48,7 +48,7 @@ void component_members(member_list const& m, core::per_worker_view::component co
   m("since_ms", c.since);
   m.some("error", c.error);
   m.some("queued_behind", c.queued_behind,
-         "for NOT_READY: the function that the worker executes before it builds this");
+         "for NOT_READY: the function that the worker is executing before it builds this value");
 }
 
 std::string task_text(core::closure_options const& o) {
@@ -80,7 +80,7 @@ void option_members(member_list const& m, core::closure_view const& c) {
   m.some("per_worker", c.per_worker);
   auto const needed = m.when(!c.dependents.empty());
   needed.list("dependents", c.dependents, as_value_id,
-              "some of the closures that wait or waited for this closure");
+              "some of the closures that are or were waiting for this closure");
   needed.some("dependents_more", c.dependents_more);
   auto const needs = m.when(!c.inputs.empty());
   needs("inputs_missing", c.inputs_missing);
@@ -162,8 +162,8 @@ void members(member_list const& m, core::job_view const& j) {
   m("on_error", j.on_error);
   m("counts", j.counts);
   m.some("not_kept", j.not_kept,
-         "for a session: closures that the client released before a restart of the server; not in "
-         "counts");
+         "for a session: closures that the client released before a restart of the server; not "
+         "included in counts");
   m("values", j.values);
   m("value_bytes", j.value_bytes);
   m("put_back", j.requeued);
@@ -172,7 +172,7 @@ void members(member_list const& m, core::job_view const& j) {
   m.some("submitted_by", j.submitted_by, with_token);
   m.some("retry_of", j.retry_of);
   m.when(!j.streaming && core::ended(j.state))(
-      "retryable", j.retryable, "true if a closure failed and the arguments are kept");
+      "retryable", j.retryable, "true if a closure failed and the arguments are still stored");
   m.some("durable", j.durable, "true if the job survives a restart of the server");
   m.when(j.weight != 1)("weight", j.weight);
   m.when(j.deadline != core::never)("deadline_ms", j.deadline);
@@ -210,7 +210,7 @@ void members(member_list const& m, core::closure_view const& c,
   m("cancel_requested", c.cancel_requested);
   m("alone", c.exclusive,
     "true if the closure repeatedly lost its worker; its current worker runs nothing else");
-  m.some("history", c.history, "true if only a summary is kept, without arguments and value");
+  m.some("history", c.history, "true if only a summary is stored, without arguments and value");
   m.some("sent_to", c.sent_to);
   m("remote_value", value_id{c.id});
   m("value_status", c.value);
@@ -224,7 +224,7 @@ void members(member_list const& m, core::closure_view const& c,
       write_value(out, c.args);
   });
   m.some("args_text", args_text(c),
-         "for a pickled call: description of the arguments by the client");
+         "for a pickled call: the client's description of the arguments");
   option_members(m, c);
   m("created_ms", c.created);
   m("finished_ms", c.finished);
@@ -257,8 +257,8 @@ void members(member_list const& m, core::task_view const& t, core::time_point no
   m("waiting_for_values", t.waiting);
   m("sent_ahead", t.prefetched);
   m("finished", t.finished,
-    "closures that ended on this worker, failed and cancelled ones included");
-  m("failed", t.failed, "the finished closures that failed");
+    "closures that ended on this worker, including failed and cancelled closures");
+  m("failed", t.failed, "finished closures that failed");
   m("restarts", t.restarts);
   m("reconnects", t.reconnects);
   m("draining", t.draining);
@@ -302,7 +302,7 @@ void members(member_list const& m, core::function_view const& f) {
 
 void members(member_list const& m, core::gangs_view const& all) {
   m.list("gangs", all.items, gang_members);
-  m("more", all.more, "gangs that are not shown");
+  m("more", all.more, "number of gangs that are not listed");
 }
 
 void members(member_list const& m, core::unmet_demand_view const& all) {

@@ -43,7 +43,7 @@ void function_members(member_list const& m, core::function_view const& f);
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
   m("waiting", f.waiting,
-    "closures that wait for an input, a time or their gang; not included in queued");
+    "closures that are waiting for an input, a start time or their gang; not included in queued");
   m("queued", f.queued);
   m("running", f.running);
   m("succeeded", f.succeeded);

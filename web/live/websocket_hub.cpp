@@ -101,7 +101,8 @@ void websocket_hub::check_clients() {
   auto const now = clock::now();
   auto const clients = clients_;  // copied, because abort and bye may remove clients
   for (auto* c : clients) {
-    if (!c->has_access()) c->send_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
+    if (!c->has_access())
+      c->send_error("UNAUTHENTICATED", "the sign-in is no longer valid; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
       ++metrics_.websocket_slow;
       c->writing_since.reset();  // counted only once
@@ -135,11 +136,12 @@ std::optional<problem> websocket_hub::refusal(std::string_view subprotocols,
     return p;
   };
   if (clients_.size() >= options_.websocket_clients_max)
-    return full("the server has reached its limit of WebSocket clients",
+    return full("the server has reached its limit on WebSocket clients",
                 std::to_string(options_.websocket_clients_max) + " clients");
   if (!topics_for(scope))
-    return full("WebSocket clients use the maximum number of different sets of clusters",
-                std::to_string(bound_max) + " sets of clusters");
+    return full(
+        "the WebSocket clients already use the maximum number of different sets of clusters",
+        std::to_string(bound_max) + " sets of clusters");
   if (subprotocols.empty() || subprotocols.find("muster.v1") != std::string_view::npos) return {};
   return invalid("Sec-WebSocket-Protocol", "expected muster.v1");
 }

@@ -13,12 +13,13 @@ namespace muster::web {
 namespace {
 
 void write_times(metric_text& m, history::closure_metrics const& c) {
-  m.histogram("muster_closure_queue_wait_seconds", "Time from ready to started, for each attempt.",
-              c.queue_wait);
+  m.histogram("muster_closure_queue_wait_seconds",
+              "Time from when a closure is ready until it starts, for each attempt.", c.queue_wait);
   m.histogram("muster_closure_execution_seconds",
-              "Time from dispatch to a worker to its answer, for each attempt.", c.execution);
-  m.histogram("muster_closure_total_seconds", "Time from scheduling to the end, with any result.",
-              c.total);
+              "Time from the dispatch to a worker until its answer, for each attempt.",
+              c.execution);
+  m.histogram("muster_closure_total_seconds",
+              "Time from scheduling until the closure ends, with any result.", c.total);
   m.histogram("muster_remote_value_wait_seconds",
               "Time from a request for a value until it is available; 0 if it already was.",
               c.value_wait);
@@ -63,12 +64,12 @@ void write_tasks(metric_text& m, measured_closures const& c) {
        [](auto const& t) { return t.finished; });
   each("muster_task_failed_total", "counter", "Closures that failed on a task.",
        [](auto const& t) { return t.failed; });
-  each("muster_task_running", "gauge", "Closures that a task executes.",
+  each("muster_task_running", "gauge", "Closures that a task is executing.",
        [](auto const& t) { return t.running; });
-  each("muster_task_sent_ahead", "gauge", "Queued closures that were prefetched to a task.",
+  each("muster_task_sent_ahead", "gauge", "Queued closures that a task has prefetched.",
        [](auto const& t) { return t.prefetched; });
-  m.gauge("muster_tasks_unmeasured", "Tasks without samples of their own, because of the limit.",
-          c.tasks_more);
+  m.gauge("muster_tasks_unmeasured",
+          "Tasks without samples of their own, because the limit was reached.", c.tasks_more);
 }
 
 void write_machines(metric_text& m, measured_closures const& c) {
@@ -79,17 +80,17 @@ void write_machines(metric_text& m, measured_closures const& c) {
       if (auto const v = c.machines[i] ? value(*c.machines[i]) : std::nullopt)
         write_task(m, c.tasks[i], *v);
   };
-  each("muster_worker_cpu_cores", "Busy cores on the machine of a worker.",
+  each("muster_worker_cpu_cores", "Busy cores on a worker's machine.",
        [](machine const& s) { return s.cpu; });
-  each("muster_worker_usable_cpu_cores", "Cores that a worker may use.",
+  each("muster_worker_usable_cpu_cores", "Cores that a worker can use.",
        [](machine const& s) { return s.cpus; });
-  each("muster_worker_memory_bytes", "Memory in use on the machine of a worker.",
+  each("muster_worker_memory_bytes", "Memory in use on a worker's machine.",
        [](machine const& s) { return s.memory; });
-  each("muster_worker_memory_limit_bytes", "Memory that a worker may use.",
+  each("muster_worker_memory_limit_bytes", "Memory that a worker can use.",
        [](machine const& s) { return s.memory_total; });
-  each("muster_worker_received_rate_bytes", "Bytes per second received by the machine of a worker.",
+  each("muster_worker_received_rate_bytes", "Bytes per second received by a worker's machine.",
        [](machine const& s) { return s.received; });
-  each("muster_worker_sent_rate_bytes", "Bytes per second sent by the machine of a worker.",
+  each("muster_worker_sent_rate_bytes", "Bytes per second sent by a worker's machine.",
        [](machine const& s) { return s.sent; });
   auto const gpus = [&](std::string_view name, std::string_view help, auto value) {
     m.family(name, "gauge", help);
@@ -100,9 +101,9 @@ void write_machines(metric_text& m, measured_closures const& c) {
           m.sample({"task", name_of(c.tasks[i])}, {"gpu", std::to_string(g)}, *v);
     }
   };
-  gpus("muster_worker_gpu_busy", "Fraction of the time in which a GPU is busy.",
+  gpus("muster_worker_gpu_busy", "Fraction of time that a GPU is busy.",
        [](machine::gpu const& g) { return g.busy; });
-  gpus("muster_worker_gpu_memory_bytes", "Memory in use of a GPU.",
+  gpus("muster_worker_gpu_memory_bytes", "Memory in use on a GPU.",
        [](machine::gpu const& g) { return g.memory; });
 }
 
@@ -187,27 +188,30 @@ measured_closures measure_closures(server::pools& all) {
 
 void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_times(m, c.metrics);
-  m.counter("muster_worker_failures_total", "Lost workers; their closures were queued again.",
+  m.counter("muster_worker_failures_total", "Lost workers whose closures were requeued.",
             c.metrics.worker_failures);
   m.counter("muster_closures_recalled_total",
-            "Prefetched closures that were moved from one worker to another.", c.metrics.retracted);
+            "Prefetched closures that were moved from one worker to another worker.",
+            c.metrics.retracted);
   m.counter("muster_closure_stop_requests_total",
-            "Running closures that their workers were asked to stop.", c.metrics.stop_requests);
+            "Running closures whose workers were asked to stop them.", c.metrics.stop_requests);
   auto full = c.metrics.full;
   if (c.metrics.full_since != core::never) full += c.now - c.metrics.full_since;
   m.counter("muster_queue_full_seconds_total",
-            "Time in which the queue of at least one session was full.", seconds(full));
+            "Time during which the queue of at least one session was full.", seconds(full));
   write_values(m, c.metrics);
   write_pools(m, c);
   write_functions(m, c);
   write_tasks(m, c);
   write_machines(m, c);
-  m.counter("muster_log_lines_total", "Lines logged and printed by closures.", c.logs.lines);
-  m.counter("muster_log_lines_dropped_total", "Lines of closures dropped to make room.",
-            c.logs.dropped);
-  m.counter("muster_log_strays_total", "Reports from workers on closures that they did not hold.",
+  m.counter("muster_log_lines_total", "Lines logged or printed by closures.", c.logs.lines);
+  m.counter("muster_log_lines_dropped_total",
+            "Log lines of closures that were dropped to make room.", c.logs.dropped);
+  m.counter("muster_log_strays_total",
+            "Log reports from workers about closures that were not assigned to them.",
             c.logs.strays);
-  m.gauge("muster_log_bytes", "Memory used by lines and progress of closures.", c.logs.bytes);
+  m.gauge("muster_log_bytes", "Memory used by log lines and progress reports of closures.",
+          c.logs.bytes);
 }
 
 }  // namespace muster::web

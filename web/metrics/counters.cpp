@@ -16,7 +16,7 @@ constexpr std::size_t shown_max = 200;
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
                      std::uint64_t blob_bytes) {
   m("data_dir", d.store.directory);
-  m("epoch", d.store.epoch, "number of server starts with this data");
+  m("epoch", d.store.epoch, "number of times that a server was started with this data");
   m("restored_in_ms", d.store.restored_in);
   m("changes", d.written);
   m("changes_waiting", d.written - d.durable, "changes that are not on disk yet");
@@ -24,9 +24,10 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m("disk_bytes", d.store.disk_bytes, "bytes of the state on disk, without blobs and history");
   m("blob_bytes", blob_bytes, "bytes of blob files on disk");
   m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
-                                         "free bytes of the disk or of etcd's quota");
+                                         "free bytes on the disk or in etcd's quota");
   auto const full = m.when(d.full());
-  full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
+  full("full_since_ms", d.store.full_since,
+       "time since which the disk has been full; new durable work is refused until there is room");
   full("full", d.store.full, "the full disk and its free space");
   m.json(
       "store",
@@ -43,9 +44,9 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   history("history_since_ms", kept.since, "start of the stored history; 0 if there is none");
   history("history_bytes", kept.bytes, "bytes of history on disk");
   history("history_dropped", kept.dropped,
-          "records that are missing: no room, a failed write, or unreadable");
-  history("history_unreadable", kept.unreadable,
-          "records of the history on disk that cannot be read");
+          "records that are missing, because there was no room, a write failed, or they are "
+          "unreadable");
+  history("history_unreadable", kept.unreadable, "history records on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }
@@ -62,7 +63,8 @@ void exclusive_members(member_list const& m, core::exclusive_closure const& a) {
   m.some("job", a.job, "missing if the closure recomputes a lost value");
   m("function", a.function);
   m("workers_lost", a.workers_lost);
-  m.some("worker", a.worker, "the worker that runs it; missing while it waits for a worker");
+  m.some("worker", a.worker,
+         "the worker that runs the closure; missing while the closure is waiting for a worker");
   m("since_ms", a.since);
 }
 
@@ -203,8 +205,8 @@ void members(member_list const& m, counters const& c) {
   part("closures", closure_members);
   m.object("rates", [&c](member_list const& of) {
     of("finished", c.finished_per_s,
-       "closures that ended per second, failed and cancelled ones included");
-    of("failed", c.failed_per_s, "the finished closures that failed, per second");
+       "closures that ended per second, including failed and cancelled closures");
+    of("failed", c.failed_per_s, "closures that failed per second");
   });
   part("remote_values", value_members);
   part("heartbeat_age_ms", heartbeat_members);
@@ -217,7 +219,7 @@ void members(member_list const& m, counters const& c) {
   auto const durable = [&c](member_list const& of, server::coordination_hub::durability const& d) {
     durable_members(of, d, c.blob_bytes);
   };
-  m.some_object("durable", c.durable, durable, "missing if everything is only in memory");
+  m.some_object("durable", c.durable, durable, "missing if all data is only in memory");
   m.object(
       "alone",
       [&o](member_list const& of) {
@@ -229,7 +231,7 @@ void members(member_list const& m, counters const& c) {
   m.list("functions", c.functions, function_members);
   m.object(
       "progress", [&c](member_list const& of) { progress_members(of, c.shown); },
-      "closures by display name; the busiest");
+      "closures by display name; only the busiest names");
 }
 
 }  // namespace muster::web

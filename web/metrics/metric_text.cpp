@@ -39,7 +39,7 @@ void write_states(metric_text& m, std::vector<coordination::cluster_view> const&
 }
 
 void write_parked(metric_text& m, std::vector<coordination::cluster_view> const& clusters) {
-  m.family("muster_cluster_parked_calls", "gauge", "Waiting calls of agents, by kind.");
+  m.family("muster_cluster_parked_calls", "gauge", "Waiting calls from agents, by kind.");
   for (auto const& c : clusters) {
     auto const& g = c.generation;
     auto const sample = [&](std::string_view kind, std::size_t n) {
@@ -104,12 +104,12 @@ void write_clusters(metric_text& m, std::vector<coordination::cluster_view> cons
   write_states(m, clusters);
   write_family(m, clusters, "muster_cluster_generation", "Number of the current run.",
                [](auto& g) { return g.number; });
-  write_family(m, clusters, "muster_cluster_barriers_running", "Barriers at which tasks wait.",
-               [](auto& g) { return g.barriers_running; });
-  write_family(m, clusters, "muster_cluster_keys", "Keys of a cluster.",
+  write_family(m, clusters, "muster_cluster_barriers_running",
+               "Barriers at which tasks are waiting.", [](auto& g) { return g.barriers_running; });
+  write_family(m, clusters, "muster_cluster_keys", "Keys in a cluster.",
                [](auto& g) { return g.keys; });
   write_family(m, clusters, "muster_cluster_key_bytes",
-               "Bytes of the keys and values of a cluster.", [](auto& g) { return g.key_bytes; });
+               "Bytes of the keys and values in a cluster.", [](auto& g) { return g.key_bytes; });
   write_parked(m, clusters);
 }
 

@@ -30,10 +30,10 @@ void write_closures(metric_text& m, counters const& c) {
       .sample("state", "succeeded", n.succeeded)
       .sample("state", "failed", n.failed)
       .sample("state", "cancelled", n.cancelled);
-  m.gauge("muster_queue_depth", "Closures that wait for a worker.", n.queued);
+  m.gauge("muster_queue_depth", "Closures that are waiting for a worker.", n.queued);
   m.counter("muster_closures_put_back_total",
-            "Times a closure was taken from a lost worker and queued again.", c.overview.requeued);
-  m.counter("muster_closures_retried_total", "Times a closure was retried after an exception.",
+            "Times that a closure was requeued because its worker was lost.", c.overview.requeued);
+  m.counter("muster_closures_retried_total", "Times that a closure was retried after an exception.",
             c.overview.retried);
 }
 
@@ -55,25 +55,26 @@ void write_cluster(metric_text& m, counters const& c) {
            "RemoteValues that are no longer pending, by status.")
       .sample("status", "ready", o.values_ready)
       .sample("status", "aborted", o.values_aborted);
-  m.gauge("muster_remote_values_held", "RemoteValues kept.", o.values_held);
-  m.gauge("muster_remote_values_held_bytes", "Bytes of kept values, including their blobs.",
+  m.gauge("muster_remote_values_held", "RemoteValues that are stored.", o.values_held);
+  m.gauge("muster_remote_values_held_bytes", "Bytes of stored values, including their blobs.",
           o.values_held_bytes);
-  m.gauge("muster_values_spilled", "Kept values that are on disk.", o.values_spilled);
-  m.gauge("muster_values_spilled_bytes", "Bytes of kept values on disk.", o.values_spilled_bytes);
-  m.family("muster_jobs", "gauge", "Jobs, by state; ended ones since the server started.")
+  m.gauge("muster_values_spilled", "Stored values that are on disk.", o.values_spilled);
+  m.gauge("muster_values_spilled_bytes", "Bytes of stored values on disk.", o.values_spilled_bytes);
+  m.family("muster_jobs", "gauge",
+           "Jobs by state; ended jobs are counted since the server started.")
       .sample("state", "queued", o.jobs_queued)
       .sample("state", "running", o.jobs_running)
       .sample("state", "succeeded", o.jobs_succeeded)
       .sample("state", "failed", o.jobs_failed)
       .sample("state", "cancelled", o.jobs_cancelled);
   m.gauge("muster_closures_alone",
-          "Closures that repeatedly lost their worker and run alone on the next worker.",
+          "Closures that repeatedly lost their worker and therefore run alone on the next worker.",
           o.closures_exclusive);
   m.gauge("muster_tasks_cordoned", "Cordoned tasks, which receive no new work.", o.tasks_cordoned);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
   m.gauge("muster_session_rows_bytes",
           "Bytes of the summaries of removed closures of gRPC sessions.", o.session_rows_bytes);
-  m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
+  m.gauge("muster_parked_calls", "Calls that are waiting for a job or a value.", o.parked_calls);
 }
 
 void write_web(metric_text& m, web_metrics const& w) {
@@ -85,8 +86,8 @@ void write_web(metric_text& m, web_metrics const& w) {
   m.counter("muster_websocket_messages_total", "Messages sent to WebSocket clients.",
             w.websocket_messages);
   m.counter("muster_websocket_bytes_total", "Bytes sent to WebSocket clients.", w.websocket_bytes);
-  m.counter("muster_websocket_slow_total", "Clients closed because they were too slow.",
-            w.websocket_slow);
+  m.counter("muster_websocket_slow_total",
+            "Clients that were disconnected because they were too slow.", w.websocket_slow);
   auto const notices = w.notices();
   m.family("muster_webhook_posts_total", "counter", "Messages sent about alerts, by result.")
       .sample("result", "posted", notices.posted)
@@ -100,7 +101,8 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
       .sample("port", "http", http.half_open)
       .sample("port", "grpc", grpc.half_open);
   m.family("muster_connections_dropped_total", "counter",
-           "Connections that were slow, made room for others or exceeded a limit, by reason.");
+           "Connections that were closed because they were slow, to make room for others, or "
+           "because they exceeded a limit, by reason.");
   auto const dropped = [&m](std::string_view port, std::string_view why, std::uint64_t n) {
     m.sample({"port", port}, {"reason", why}, n);
   };
@@ -115,25 +117,26 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
   dropped("grpc", "before_token", grpc.before_token);
   dropped("grpc", "memory", grpc.memory);
   m.gauge("muster_grpc_connection_memory_bytes",
-          "Bytes of unfinished messages and header blocks that gRPC connections hold.",
-          grpc.held_bytes);
+          "Bytes of unfinished messages and header blocks on gRPC connections.", grpc.held_bytes);
   m.gauge("muster_grpc_connection_memory_max_bytes",
-          "Limit of the bytes held by gRPC connections, --connection-memory-max.", grpc.memory_max);
+          "Limit on the bytes held by gRPC connections (--connection-memory-max).",
+          grpc.memory_max);
   m.family("muster_out_of_descriptors_total", "counter",
-           "Times a connection had to wait for a file descriptor.")
+           "Times that a connection had to wait for a file descriptor.")
       .sample("port", "http", http.out_of_descriptors)
       .sample("port", "grpc", grpc.out_of_descriptors);
 }
 
 void write_journal(metric_text& m, server::coordination_hub::durability const& d) {
-  m.counter("muster_journal_batches_total", "Batches of changes given to the journal.", d.written);
+  m.counter("muster_journal_batches_total", "Batches of changes passed to the journal.", d.written);
   m.counter("muster_journal_durable_batches_total", "Batches of changes that are on disk.",
             d.durable);
-  m.gauge("muster_journal_waiting_bytes", "Bytes that wait to be written.", d.store.waiting_bytes);
+  m.gauge("muster_journal_waiting_bytes", "Bytes that are waiting to be written.",
+          d.store.waiting_bytes);
   m.gauge("muster_journal_disk_bytes", "Size of the data directory.", d.store.disk_bytes);
-  m.gauge("muster_journal_epoch", "Number of server starts with the data directory.",
-          d.store.epoch);
-  m.gauge("muster_journal_failed", "1 if the disk has failed and nothing is written.",
+  m.gauge("muster_journal_epoch",
+          "Number of times that a server was started with the data directory.", d.store.epoch);
+  m.gauge("muster_journal_failed", "1 if the disk has failed and nothing more is written.",
           d.failed() ? 1 : 0);
   m.gauge("muster_journal_disk_full",
           "1 if the disk of the data directory is full and new durable work is refused.",
@@ -144,14 +147,15 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   if (auto const& h = d.store.history) {
     m.gauge("muster_history_bytes", "Bytes of the stored history on disk.", h->bytes);
     m.counter("muster_history_dropped_total",
-              "Records of the history that are missing: no room, a failed write, or unreadable.",
+              "History records that are missing, because there was no room, a write failed, or "
+              "they are unreadable.",
               h->dropped);
-    m.counter("muster_history_unreadable_total",
-              "Records of the history on disk that cannot be read.", h->unreadable);
+    m.counter("muster_history_unreadable_total", "History records on disk that cannot be read.",
+              h->unreadable);
   }
   if (d.store.leader.empty()) return;
-  m.gauge("muster_store_leader", "1 if this server is the leader of the servers with this store.",
-          1);
+  m.gauge("muster_store_leader",
+          "1 if this server is the leader among the servers that share its store.", 1);
 }
 
 /// Returns seconds since the Unix epoch, or 0 if the start time is unknown.
@@ -222,10 +226,10 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
             "Expiry of the certificate, in seconds since the Unix epoch.", w.certificate_expiry());
   m.counter("process_cpu_seconds_total", "User and system CPU time in seconds.", p.cpu_seconds);
   m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
-  m.gauge("process_open_fds", "Open files.", p.open_files);
-  m.gauge("process_max_fds", "Limit of open files.", p.open_files_max);
-  m.gauge("process_start_time_seconds", "Start of the process, in seconds since the Unix epoch.",
-          p.start_time_s);
+  m.gauge("process_open_fds", "Open file descriptors.", p.open_files);
+  m.gauge("process_max_fds", "Maximum number of open file descriptors.", p.open_files_max);
+  m.gauge("process_start_time_seconds",
+          "Start time of the process, in seconds since the Unix epoch.", p.start_time_s);
   return m.take();
 }
 

@@ -108,16 +108,16 @@ void write_points(member_list const& m, core::duration step,
     m.list(
         name, points, [which](point const& p) { return p.figures[which]; }, words);
   };
-  constexpr std::string_view times = "0 if none did";
+  constexpr std::string_view times = "0 if no closure started or ended in the step";
   m("step_ms", step);
   m.list(
       "t", points, [](point const& p) { return p.at; }, "end of each step");
   column("queued", point::queued, {});
   column("running", point::running, {});
   column("finished", point::finished,
-         "closures that ended per second, failed and cancelled ones included");
-  column("failed", point::failed, "the finished closures that failed, per second");
-  column("hb_p99", point::heartbeat_p99, "the greatest value of the step, in ms");
+         "closures that ended per second, including failed and cancelled closures");
+  column("failed", point::failed, "closures that failed per second");
+  column("hb_p99", point::heartbeat_p99, "the highest value in the step, in ms");
   column("wait_p50_ms", point::wait_p50, times);
   column("wait_p99_ms", point::wait_p99, times);
   column("run_p50_ms", point::run_p50, times);

@@ -70,8 +70,8 @@ std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(403, muster::code::permission_denied,
                       "token '" + req.who->id +
-                          "' is limited to clusters, and this operation covers the whole server; "
-                          "use a token without --cluster",
+                          "' is limited to certain clusters, but this operation covers the whole "
+                          "server; use a token without --cluster",
                       "cluster");
 }
 
@@ -104,7 +104,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   // A page of another site can make the browser send the cookie, but not our origin.
   if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
-                        "Origin: missing; a request with a session cookie must send it", "Origin");
+                        "Origin: required in a request with a session cookie", "Origin");
   req.who = std::move(who);
   return {};
 }
@@ -142,7 +142,7 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
     if (!*found) co_return p;
     if (own_only && !core::can_change(who, (*found)->submitter))
       co_return make_problem(403, muster::code::permission_denied,
-                             "'" + id + "' was submitted with '" + (*found)->submitter +
+                             "'" + id + "' was submitted with token '" + (*found)->submitter +
                                  "', and token '" + who->id + "' is not an admin token");
     if (bound) p = check_cluster(context, ex.req, (*found)->cluster);
     if (bound && !p && !asked.empty()) p = check_cluster(context, ex.req, asked);

@@ -73,7 +73,7 @@ muster::status may_cancel(engine_services& services, cluster_id c, std::string c
   if (!b) return no_barrier(services, c, id);
   if (b->state == coordination::barrier_state::running) return {};
   return {muster::code::failed_precondition,
-          "barrier '" + id + "' has ended already: it " + (b->fault ? "failed" : "passed")};
+          "barrier '" + id + "' has already ended: it " + (b->fault ? "failed" : "passed")};
 }
 
 coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
@@ -199,7 +199,7 @@ void add_barrier_routes(std::vector<route>& to) {
                    .responds_with("BarrierView",
                                   schema_of<coordination::barrier_view, core::time_point, bool>));
   to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
-                   "List the tasks that arrived late at the newest barriers of this run")
+                   "List the tasks that arrived late at the most recent barriers of this run")
                    .responds_with("Stragglers", schema_of<history::straggler_view>));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "Cancel a running barrier; all waiting tasks get CANCELLED")
@@ -213,7 +213,7 @@ void add_barrier_routes(std::vector<route>& to) {
                   .kind = query_kind::text,
                   .meaning = "the task to wait as, such as worker:3",
                   .pattern = R"(^[\s\S]+:[0-9]{1,18}$)",
-                  .missing = "required, the task to wait as, such as worker:3"},
+                  .missing = "required: the task to wait as, such as worker:3"},
                  {.name = "participants",
                   .kind = query_kind::text,
                   .meaning = "participating tasks, such as worker:0,worker:3; default: all tasks",
@@ -221,9 +221,10 @@ void add_barrier_routes(std::vector<route>& to) {
                  timeout_parameter})
           .responds_with("BarrierPassed", schema_of_members<passed_members>)
           .also(409,
-                "The barrier failed, was cancelled, or other callers named different participants")
+                "The barrier failed, was cancelled, or other callers specified different "
+                "participants")
           .also(422, "The barrier id is too long")
-          .also(429, "The cluster has reached its limit of parked calls or barriers")
+          .also(429, "The cluster has reached its limit on waiting calls or barriers")
           .also(504, "The wait timed out; `detail` names the missing tasks"));
 }
 

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds held_limit{30};
 
 problem malformed(std::string_view text) {
   return invalid("sha256",
-                 "expected 64 hexadecimal digits in lower case, got '" + std::string(text) + "'");
+                 "expected 64 lowercase hexadecimal digits, got '" + std::string(text) + "'");
 }
 
 problem upload_problem(muster::status const& s, core::blob_limits const& limits) {
@@ -228,8 +228,8 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   if (!*found) co_return problem_response(to_problem(server::no_such_blob(hash)));
   auto const size = **found;
   if (offset > size)
-    co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +
-                                                        " bytes, the offset is " +
+    co_return problem_response(impossible("offset", "the blob has only " + std::to_string(size) +
+                                                        " bytes, but the offset is " +
                                                         std::to_string(offset)));
   co_return co_await stream_blob(context, ex, hash, offset, size);
 }
@@ -238,7 +238,7 @@ void held_members(member_list const& m, core::holder_counts const& c) {
   m("processes", c.holders, "processes that hold large values, or can hold them");
   m("values", c.names);
   m("outputs", c.outputs,
-    "values that are outputs in workers; the others are arguments in clients");
+    "values that are outputs in workers; the other values are arguments in clients");
   m("bytes", c.bytes, "bytes of the values, each counted once");
   m("copies", c.copies, "additional copies of outputs in the memory of other workers");
   m("copy_bytes", c.copy_bytes, "bytes of the copies; processes of a host share one copy");
@@ -261,7 +261,7 @@ void blob_count_members(member_list const& m, server::blob_figures const& f) {
   auto const& c = f.there;
   m("blobs", c.blobs, "blobs on the server");
   m("bytes", c.bytes, "bytes of the stored blobs and of unfinished uploads");
-  m("held", c.held, "blobs that are kept because a value or an unfinished program uses them");
+  m("held", c.held, "blobs that are stored because a value or an unfinished program uses them");
   m("held_bytes", c.held_bytes);
   m("bytes_max", c.bytes_max, "--blob-bytes-max");
   m.object(
@@ -290,7 +290,8 @@ std::string blob_metrics(server::blob_figures const& f) {
   m.gauge("muster_blobs", "Blobs stored on the server.", c.blobs);
   m.gauge("muster_blob_bytes", "Bytes of the stored blobs and of unfinished uploads.", c.bytes);
   m.gauge("muster_blobs_held", "Blobs used by a value or by an unfinished program.", c.held);
-  m.gauge("muster_blob_budget_bytes", "Limit of blob bytes, --blob-bytes-max.", c.bytes_max);
+  m.gauge("muster_blob_budget_bytes", "Limit on the bytes of all blobs (--blob-bytes-max).",
+          c.bytes_max);
   m.gauge("muster_values_elsewhere", "Large values in the memory of workers and clients.",
           f.elsewhere.names);
   m.gauge("muster_values_elsewhere_bytes",

@@ -59,7 +59,7 @@ std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};
   auto const id = server::parse_job(text);
-  if (!id) query.fail("job", "expected the id of a job, got '" + std::string(text) + "'");
+  if (!id) query.fail("job", "expected a job id, got '" + std::string(text) + "'");
   return id;
 }
 
@@ -91,10 +91,10 @@ void place_members(member_list const& m, core::explanation const& why) {
   m("remote_value", value_id{why.input});
   m.some("bytes", place.bytes);
   m("holders", place.holders,
-    "workers that have the value in memory; for INPUT_MADE_AGAIN, workers that had it");
+    "workers that have the value in memory; for INPUT_MADE_AGAIN, workers that had the value");
   auto const again = m.when(why.why == core::closure_reason::input_made_again);
-  again("made_again_by", place.made_by, "the closure that computes the value again");
-  again("made_again_for_ms", place.recomputing_for, "how long the value has been recomputed");
+  again("made_again_by", place.made_by, "the closure that is recomputing the value");
+  again("made_again_for_ms", place.recomputing_for, "duration of the recomputation so far");
 }
 
 struct explained {
@@ -108,14 +108,14 @@ void members(member_list const& m, explained const& e) {
   m.some("function", e.function);
   m.some("display_name", e.display_name);
   m("state", e.why.state);
-  m("explanation", text(e.why), "a sentence for people");
+  m("explanation", text(e.why), "the explanation in words");
   m("reason", name(e.why.why), "reason for the state, such as NO_WORKER, BUSY or RETRY");
   auto told = e.why;
   if (!told.place) told.place.emplace();
   m.when(e.why.place.has_value())
       .object(
           "input", [&told](member_list const& of) { place_members(of, told); },
-          "the value that the closure waits for, if known; for INPUT_MADE_AGAIN and "
+          "the value that the closure is waiting for, if known; for INPUT_MADE_AGAIN and "
           "INPUT_ELSEWHERE");
   m.some("cause", cause(e.why), "for a waiting closure, the explanation without its state and age");
 }
@@ -158,7 +158,8 @@ void add_closure_routes(std::vector<route>& to) {
                                                 "UNFINISHED", "ENDED_BADLY"};
   static constexpr std::string_view sorts[] = {"index", "started", "duration"};
   constexpr auto job_of = job_parameter(
-      "the session of the closure; it can still have a summary after the record was removed");
+      "the session of the closure; the session can still have a summary of the closure after its "
+      "record was removed");
   to.push_back(
       get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
           "List the closures of a job or session, including summaries of ended closures")
@@ -182,7 +183,7 @@ void add_closure_routes(std::vector<route>& to) {
           .with({job_of})
           .responds_with("ClosureView", schema_of<reported_closure>));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
-                   "Explain why a closure waits, moved to another worker or failed")
+                   "Explain why a closure is waiting, was moved to another worker, or failed")
                    .with({job_of})
                    .responds_with("Explanation", schema_of<explained>));
   to.push_back(

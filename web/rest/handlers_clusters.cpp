@@ -59,13 +59,13 @@ void members(member_list const& m, cluster_facts const& c, bool with_history = f
   m("main", c.main);
   m.some("ends", c.ends, "true if the cluster belongs to a program that is ending or has ended");
   m("address", c.view.address);
-  m.some("torch_address", c.torch_address, "address of the store of torch.distributed");
+  m.some("torch_address", c.torch_address, "address of the TCPStore of torch.distributed");
   m("torch_store", c.torch_store,
-    "true if the cluster has a store, including a program's store without an address");
+    "true if the cluster has a TCPStore, including a program's TCPStore, which has no address");
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
   m("generation", c.view.generation);
-  m.when(with_history)("past", c.view.past, "not in listings");
+  m.when(with_history)("past", c.view.past, "earlier runs; omitted in listings");
 }
 
 response cluster_response(cluster_facts const& c) {
@@ -105,8 +105,7 @@ muster::status open_torch(engine_services& services, coordination::cluster_id c)
   auto const where = torch::declared_store(spec);
   if (!where) return {};
   if (!services.torch)
-    return wrong_field("torch",
-                       "this server has no stores of torch.distributed; start it with --torch", 0,
+    return wrong_field("torch", "this server provides no TCPStores; start it with --torch", 0,
                        muster::code::unimplemented);
   auto const opened = services.torch->open(static_cast<std::uint64_t>(c), spec.name, *where);
   if (opened) return {};
@@ -153,10 +152,10 @@ muster::status forget(engine_services& services, coordination::cluster_id c, boo
   auto const name = services.coordination.state().spec(c).name;
   if (c == services.endpoints.main())
     return {muster::code::failed_precondition,
-            "'" + name + "' is the main port's cluster; it stays until the server stops"};
+            "'" + name + "' is the cluster of the main port and cannot be deleted"};
   if (auto const use = services.pools.in_use(c); !use.empty() && !force)
     return {muster::code::failed_precondition,
-            "cluster '" + name + "' has " + use + "; `force=true` ends them"};
+            "cluster '" + name + "' has " + use + "; use `force=true` to end them"};
   auto const removed = services.coordination.remove(name);
   if (!removed.ok()) return removed;
   services.endpoints.close(c);
@@ -215,7 +214,7 @@ void add_cluster_routes(std::vector<route>& to) {
                    .responds_with("ClusterView", schema_of<cluster_facts, bool>, 201)
                    .also(409, "A cluster with this name already exists")
                    .also(422, "A value exceeds the limits of a cluster")
-                   .also(429, "The server has reached its limit of clusters or ports"));
+                   .also(429, "The server has reached its limit on clusters or ports"));
   to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
                    "Get a cluster with its generations")
                    .responds_with("ClusterView"));

@@ -41,8 +41,8 @@ muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& 
   if (w.submitter.empty() || d->submitter().empty() || d->submitter() == w.submitter)
     return d->view(id);
   return muster::status{muster::code::permission_denied,
-                        "dataset '" + w.id + "' belongs to '" + d->submitter() + "', and token '" +
-                            w.submitter + "' is not an admin token"};
+                        "dataset '" + w.id + "' belongs to token '" + d->submitter() +
+                            "', and token '" + w.submitter + "' is not an admin token"};
 }
 
 coro::task<response> get_dataset(web_context& context, exchange& ex) {
@@ -58,7 +58,7 @@ coro::task<response> get_dataset(web_context& context, exchange& ex) {
 void add_dataset_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/datasets", list_datasets, "listDatasets",
-          "List datasets, newest first; only admins see datasets of other tokens")
+          "List datasets, newest first; only admins can see the datasets of other tokens")
           .with({cluster_parameter, limit_parameter, page_token_parameter("d")})
           .responds_with("DatasetPage", [] { return page_schema("datasets", "DatasetView"); })
           .also(404, "No such cluster"));

@@ -26,7 +26,7 @@ void members(member_list const& m, events_at const& e) {
   m("first", e.first);
   m("last", e.last);
   m("events", e.events, "events read from disk have the number 0");
-  m.some("next_page_token", e.next, "with from_ms or to_ms");
+  m.some("next_page_token", e.next, "present with from_ms or to_ms");
 }
 
 // The events of the last second are not on disk yet.
@@ -90,8 +90,8 @@ void add_event_routes(std::vector<route>& to) {
   static constexpr auto severities = all_names<core::coordination::severity>();
   to.push_back(
       get("/api/v1/events", list_events, "listEvents",
-          "List events, oldest first; events before `first` are only on disk and are returned in "
-          "pages with from_ms or to_ms")
+          "List events, oldest first; events before `first` are only on disk; use from_ms or to_ms "
+          "to get them in pages")
           .with({{"after", query_kind::number,
                   "only events with a greater number; default: the newest events"},
                  {"subject", query_kind::text, "only events about this task, barrier or worker"},
@@ -102,7 +102,7 @@ void add_event_routes(std::vector<route>& to) {
                  history_token_parameter})
           .responds_with("Events", schema_of<events_at>)
           .also(422, "to_ms is before from_ms, or `after` is combined with a time")
-          .also(429, "Too many requests for history are waiting"));
+          .also(429, "Too many history requests are waiting"));
 }
 
 }  // namespace muster::web

@@ -39,7 +39,7 @@ coro::task<response> list_unmet_demand(web_context& context, exchange& ex) {
 void add_function_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/functions", list_functions, "listFunctions",
-          "List the functions that workers or calls have named")
+          "List the functions that workers have declared or calls have used")
           .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
           .responds_with("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
           .also(404, "No such cluster"));

@@ -19,9 +19,10 @@ void node_members(member_list const& m, core::graph_nodes const& g) {
   m.list("index", g.nodes, [](node n) { return n.index; });
   m.list("closure", g.nodes, [](node n) { return n.id; });
   m.list(
-      "function", g.nodes, [](node n) { return n.function; }, "index in `functions`");
+      "function", g.nodes, [](node n) { return n.function; }, "index into `functions`");
   m.list(
-      "state", g.nodes, [](node n) { return static_cast<unsigned>(n.state); }, "index in `states`");
+      "state", g.nodes, [](node n) { return static_cast<unsigned>(n.state); },
+      "index into `states`");
 }
 
 void group_members(member_list const& m,
@@ -59,7 +60,7 @@ void graph_members(member_list const& m, core::graph_nodes const& g,
         grouped ? write_edges(out, groups) : write_edges(out, g);
         out.end_array();
       },
-      "from and to as indexes in the nodes; for groups also the number of edges");
+      "indices of the two nodes, from and to; for groups, also the number of edges");
   m("looked_at", grouped ? groups.looked_at : g.nodes.size());
   m("of", grouped ? groups.of : g.of);
   m("complete", grouped ? groups.done : g.done,

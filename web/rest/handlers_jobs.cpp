@@ -186,15 +186,15 @@ void add_job_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait until a job ends")
                    .with({timeout_parameter})
                    .responds_with("Joined", schema_of_members<joined_members>)
-                   .also(429, "The server has reached its limit of waiting calls"));
-  to.push_back(
-      get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
-          "Get results in schedule order, one JSON object per line")
-          .with(
-              {{"from", query_kind::number, "index of the first closure; default 0", 0, UINT32_MAX},
-               {"wait", query_kind::flag, "follow: send each line when its closure has ended"}})
-          .as({"application/x-ndjson"})
-          .responds_with("ResultLine", result_line_schema));
+                   .also(429, "The server has reached its limit on waiting calls"));
+  to.push_back(get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
+                   "Get results in schedule order, one JSON object per line")
+                   .with({{"from", query_kind::number, "index of the first closure; default 0", 0,
+                           UINT32_MAX},
+                          {"wait", query_kind::flag,
+                           "true: wait, and send each line when its closure has ended"}})
+                   .as({"application/x-ndjson"})
+                   .responds_with("ResultLine", result_line_schema));
   to.push_back(get("/api/v1/jobs/{id}/results/page", list_results, "listResults",
                    "Get a page of results in schedule order, as JSON, of at most about 8 MiB")
                    .with({limit_parameter, page_token_parameter("r")})

@@ -188,25 +188,26 @@ void add_key_value_routes(std::vector<route>& to) {
           .as({"text/plain", "application/octet-stream"})
           .responds_with("")
           .also(409, "The run has failed")
-          .also(429, "The cluster has reached its limit of parked calls")
+          .also(429, "The cluster has reached its limit on waiting calls")
           .also(504, "The wait for the key timed out"));
-  to.push_back(route{"PUT", one, put_key, "putKey",
-                     "Write a value; with If-None-Match: * only if the key does not exist"}
-                   .takes(body_kind::raw)
-                   .only_if_new()
-                   .responds_with("KeyWritten", schema_of<written_key>)
-                   .also(201, "The key is new", "KeyWritten")
-                   .also(409, "The run has failed")
-                   .also(412, "The key exists, and If-None-Match: * was sent")
-                   .also(429, "The cluster has reached its limit of keys or of their bytes")
-                   .also(507, "The disk of the data directory is full; `detail` names it"));
+  to.push_back(
+      route{"PUT", one, put_key, "putKey",
+            "Write a value; with If-None-Match: * only if the key does not exist"}
+          .takes(body_kind::raw)
+          .only_if_new()
+          .responds_with("KeyWritten", schema_of<written_key>)
+          .also(201, "The key is new", "KeyWritten")
+          .also(409, "The run has failed")
+          .also(412, "The key exists, and If-None-Match: * was sent")
+          .also(429, "The cluster has reached its limit on the number or the total size of keys")
+          .also(507, "The disk of the data directory is full; `detail` contains its path"));
   to.push_back(
       remove(one, delete_key, "deleteKey", "Delete a key")
           .with({{"recursive", query_kind::flag, "also delete all keys below this key"}})
           .also(409,
                 "The run has failed, or the key has keys below it and recursive=true is missing"));
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
-                   "List the tasks that wait for missing keys")
+                   "List the tasks that are waiting for missing keys")
                    .with({prefix, limit_parameter})
                    .responds_with("KeyWaits", schema_of<key_waits>));
 }

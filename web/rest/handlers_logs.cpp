@@ -117,17 +117,17 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
                   "number of newest lines to return; cannot be combined with `after`", 1, page_max},
                  limit_parameter,
                  {"wait", query_kind::duration,
-                  "how long to wait for a line or the end if there is no line, at most 10m"}})
+                  "how long to wait for a new line or the end of the log, at most 10m"}})
           .responds_with("LogLines", schema_of_members<log_page_members>)
           .also(422, "`tail` and `after` are combined")
-          .also(429, "The server has reached its limit of waiting calls"));
+          .also(429, "The server has reached its limit on waiting calls"));
 }
 
 }  // namespace
 
 void add_log_routes(std::vector<route>& to) {
   to.push_back(log_route("/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
-                         "Get the log and output of a closure, of all its attempts"));
+                         "Get the log and output of a closure, including all its attempts"));
   to.push_back(log_route("/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
                          "Get the log and output of all closures of a job, in order of arrival"));
 }

@@ -75,8 +75,8 @@ muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
   if (!o) return muster::status{muster::code::not_found, "there is no object '" + w.name + "'"};
   if (w.submitter.empty() || o->submitter.empty() || o->submitter == w.submitter) return found;
   return muster::status{muster::code::permission_denied,
-                        "object '" + w.name + "' belongs to '" + o->submitter + "', and token '" +
-                            w.submitter + "' is not an admin token"};
+                        "object '" + w.name + "' belongs to token '" + o->submitter +
+                            "', and token '" + w.submitter + "' is not an admin token"};
 }
 
 template <class Then>
@@ -115,21 +115,22 @@ coro::task<response> delete_object(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_object_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/objects", list_objects, "listObjects",
-                   "List objects on tasks, newest first; only admins see objects of other tokens")
-                   .with({{"task", query_kind::text,
-                           "only objects of this task, such as ps:0, or of all tasks of this role, "
-                           "such as ps"},
-                          {"class", query_kind::text, "only objects of this class"},
-                          session_parameter,
-                          choice_parameter("state", object_states, "only objects in this state"),
-                          {"q", query_kind::text,
-                           "only objects whose name or id contains this text; case-insensitive"},
-                          cluster_parameter,
-                          limit_parameter,
-                          page_token_parameter("o")})
-                   .responds_with("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/objects", list_objects, "listObjects",
+          "List objects on tasks, newest first; only admins can see the objects of other tokens")
+          .with({{"task", query_kind::text,
+                  "only objects of this task, such as ps:0, or of all tasks of this role, "
+                  "such as ps"},
+                 {"class", query_kind::text, "only objects of this class"},
+                 session_parameter,
+                 choice_parameter("state", object_states, "only objects in this state"),
+                 {"q", query_kind::text,
+                  "only objects whose name or id contains this text; case-insensitive"},
+                 cluster_parameter,
+                 limit_parameter,
+                 page_token_parameter("o")})
+          .responds_with("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
+          .also(404, "No such cluster"));
   to.push_back(
       get("/api/v1/objects/{id}", get_object, "getObject", "Get an object by its id or name")
           .with({cluster_parameter})

@@ -79,9 +79,10 @@ void add_per_worker_routes(std::vector<route>& to) {
                  R"({"function":"muster.echo","name":"cache","args":[42]})")
           .responds_with("PerWorkerView", schema_of<core::per_worker_view>, 201)
           .also(404, "No such cluster")
-          .also(422,
-                "The request is well-formed but cannot be carried out; `field` names the cause")
-          .also(429, "The server has reached its limit of per-worker values"));
+          .also(
+              422,
+              "The request is well-formed but cannot be carried out; `field` identifies the cause")
+          .also(429, "The server has reached its limit on per-worker values"));
   to.push_back(get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
                    "List per-worker values in order of creation")
                    .with({cluster_parameter, limit_parameter, page_token_parameter("p")})

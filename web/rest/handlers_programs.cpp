@@ -113,8 +113,7 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     auto const pool = services.pools.named(request->cluster);
     if (!pool) return pool.error();
     if (request->store == core::store_place::server && !services.torch)
-      return wrong_field("store",
-                         "this server has no stores of torch.distributed; start it with --torch", 0,
+      return wrong_field("store", "this server provides no TCPStores; start it with --torch", 0,
                          muster::code::unimplemented);
     request->spec.store = request->store.value_or(usual_store(services, **pool));
     return is_repeated(**pool);
@@ -255,7 +254,8 @@ muster::result<attempt_detail> detail(server::hub& h, core::program_id id, std::
     return found;
   }
   return muster::status{code::not_found, core::text(id) + " has no attempt " +
-                                             std::to_string(number) + ", or it was removed"};
+                                             std::to_string(number) +
+                                             ", or that attempt was removed"};
 }
 
 coro::task<response> get_attempt(web_context& context, exchange& ex) {
@@ -355,9 +355,10 @@ void add_program_routes(std::vector<route>& to) {
           .also(200, "The program that was submitted earlier with this idempotency_key",
                 "ProgramView")
           .also(404, "No such cluster")
-          .also(422,
-                "The request is well-formed but cannot be carried out; `field` names the cause. "
-                "With `idempotency_key`: the key was used with another body")
+          .also(
+              422,
+              "The request is well-formed but cannot be carried out; `field` identifies the cause. "
+              "With `idempotency_key`: the key was used with another body")
           .also(429, "The server or the token has too many unfinished programs"));
   to.push_back(
       get("/api/v1/programs", list_programs, "listPrograms", "List programs, newest first")
@@ -390,9 +391,9 @@ void add_program_routes(std::vector<route>& to) {
       get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "Get the output of a rank")
           .with({{.name = "rank",
                   .kind = query_kind::number,
-                  .meaning = "number of the rank",
+                  .meaning = "rank number",
                   .max = UINT32_MAX,
-                  .missing = "required, the number of a rank"},
+                  .missing = "required: a rank number"},
                  {"attempt", query_kind::number, "attempt number; default: the last attempt", 0,
                   UINT32_MAX},
                  {"offset", query_kind::number,
@@ -401,7 +402,7 @@ void add_program_routes(std::vector<route>& to) {
                  {"bytes", query_kind::number, "maximum number of bytes; default 65536", 1,
                   log_bytes_max}})
           .responds_with("RankLog", schema_of<server::rank_log>)
-          .also(429, "Too many requests for logs are waiting for workers"));
+          .also(429, "Too many log requests are waiting for workers"));
   to.push_back(
       post("/api/v1/programs/{id}/stop", stop_program, "stopProgram",
            "Ask the ranks to stop, now or at a step; the program succeeds if all ranks exit with "

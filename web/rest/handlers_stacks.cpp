@@ -115,12 +115,12 @@ void stack_members(member_list const& m, worker_stack const& s) {
   m("worker", s.worker);
   m("state", s.stack.state);
   m.some("stack", s.stack.text,
-         "stacks of all threads of the process that runs closures and objects, in the format of "
-         "faulthandler");
+         "stacks of all threads of the process that runs closures and objects, in faulthandler "
+         "format");
   m.some("process", s.stack.process, "kernel state of the process, such as S in futex_wait_queue");
   m.some("pid", s.stack.pid);
   m.list("closures", s.hands.running, closure_members,
-         "closures that run on this worker, at most 200");
+         "closures that are running on this worker, at most 200");
 }
 
 // After the request has started, only the engine thread uses it.
@@ -188,7 +188,7 @@ coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
     auto worker = [at](server::hub* h) -> muster::result<core::lane_key> {
       if (h) return at;
       return muster::status{muster::code::not_found,
-                            "no worker " + at.first + ":" + std::to_string(at.second)};
+                            "there is no worker " + at.first + ":" + std::to_string(at.second)};
     };
     return answer_stack(context, std::move(find), std::move(worker));
   });
@@ -197,7 +197,7 @@ coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
 muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
   auto const view = h.state().closures().find(id);
   if (!view)
-    return muster::status{muster::code::not_found, "no closure " + core::text(id) + " is known"};
+    return muster::status{muster::code::not_found, "there is no closure " + core::text(id)};
   if (view->state != core::closure_state::running || view->attempts.empty())
     return muster::status{
         muster::code::failed_precondition,

@@ -134,7 +134,7 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
         if (!all.minutes.empty() || h->state().workers().find(at.first, at.second)) return all;
       }
       return muster::status{muster::code::not_found,
-                            "no worker " + at.first + ":" + std::to_string(at.second) +
+                            "there is no worker " + at.first + ":" + std::to_string(at.second) +
                                 " in cluster '" + services.coordination.state().spec(c).name + "'"};
     };
     return respond_with(context, in_cluster(ex, std::move(work)));
@@ -146,8 +146,8 @@ coro::task<response> history_charts(web_context& context, exchange& ex, query_ch
   if (!keeps_history(context)) return refused(no_history_problem());
   if (!scope_of(context, ex.req)->whole())
     return refused(make_problem(403, code::permission_denied,
-                                "charts of the past cover the whole server, and the token is "
-                                "limited to clusters; use a token without --cluster"));
+                                "charts of past periods cover the whole server, but the token is "
+                                "limited to certain clusters; use a token without --cluster"));
   history_query q;
   if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
   auto const steps = static_cast<std::size_t>(query.number("steps", steps_default));
@@ -177,7 +177,7 @@ coro::task<response> get_samples(web_context& context, exchange& ex) {
 void add_stream_routes(std::vector<route>& to) {
   constexpr std::string_view unknown = "No such cluster or job";
   constexpr std::string_view impossible =
-      "to_ms is before from_ms, or `tasks` names too many tasks";
+      "to_ms is before from_ms, or `tasks` contains too many tasks";
   auto stream = stream_parameters();
   stream.push_back({"after", query_kind::number, "`next` of the previous response"});
   stream.push_back(
@@ -198,11 +198,11 @@ void add_stream_routes(std::vector<route>& to) {
                    "Get the attempts of a job as trace events for Perfetto and Chrome")
                    .responds_with("Trace"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
-                   "getTaskHistory", "Get the last hour of a worker by minute")
+                   "getTaskHistory", "Get a worker's history for the last hour, by minute")
                    .responds_with("TaskHistory", schema_of<worker_history>));
   to.push_back(
       get("/api/v1/samples", get_samples, "getSamples",
-          "Get the server's figures over time: one point per second, 10 s or minute")
+          "Get the server's metrics over time, with one point per second, 10 seconds or minute")
           .with({choice_parameter("span", sample_history::spans,
                                   "length of the period up to now; default 5m"),
                  from_parameter,
@@ -210,9 +210,9 @@ void add_stream_routes(std::vector<route>& to) {
                  {"steps", query_kind::number,
                   "maximum number of points with from_ms or to_ms; default 300", 1, steps_max}})
           .responds_with("Samples", schema_of<history_samples>)
-          .also(409, "With from_ms or to_ms: the server keeps no history")
+          .also(409, "With from_ms or to_ms: the server does not store history")
           .also(422, "to_ms is before from_ms")
-          .also(429, "Too many requests for history are waiting"));
+          .also(429, "Too many history requests are waiting"));
 }
 
 }  // namespace muster::web

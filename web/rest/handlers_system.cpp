@@ -104,7 +104,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
 }
 
 void add_system_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Get figures of the server")
+  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Get key figures of the server")
                    .with({{"cluster", query_kind::text,
                            "only figures of this cluster, without the server's uptime and rates"}})
                    .responds_with("Overview", schema_of<counters>)
@@ -118,7 +118,7 @@ void add_system_routes(std::vector<route>& to) {
   auto const as_text = [&to](route r) {
     to.push_back(std::move(r.as({"text/plain"}).responds_with("Text")));
   };
-  as_text(get("/livez", get_livez, "livez", "Check that the process answers"));
+  as_text(get("/livez", get_livez, "livez", "Check that the process responds"));
   constexpr std::string_view not_ready =
       "The server is loading its data, is not the leader, is stopping, or did not answer in time";
   as_text(get("/readyz", get_readyz, "readyz", "Check that the server accepts work")

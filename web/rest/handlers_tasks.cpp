@@ -115,8 +115,8 @@ enum class task_kind { any, worker, agent };
 
 muster::status no_task(engine_services& services, coordination::cluster_id c,
                        core::lane_key const& at) {
-  return {muster::code::not_found, "no task " + at.first + ":" + std::to_string(at.second) +
-                                       " in cluster '" +
+  return {muster::code::not_found, "there is no task " + at.first + ":" +
+                                       std::to_string(at.second) + " in cluster '" +
                                        services.coordination.state().spec(c).name + "'"};
 }
 
@@ -213,7 +213,7 @@ void held_members(member_list const& m, core::worker_contents::held const& c) {
 void hands_members(member_list const& m, core::worker_contents const& hands) {
   m.list("running", hands.running, held_members);
   m.list("sent_ahead", hands.prefetched, held_members);
-  m("more", hands.more, "closures beyond the 200 of each list");
+  m("more", hands.more, "number of closures beyond the 200 in each list");
 }
 
 coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
@@ -223,7 +223,7 @@ coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
       auto* const h = services.pools.existing(c);
       if (h) return h->state().workers().closures_held_by(at.first, at.second, held_work_max);
       return muster::status{muster::code::not_found,
-                            "no worker " + at.first + ":" + std::to_string(at.second)};
+                            "there is no worker " + at.first + ":" + std::to_string(at.second)};
     };
     return respond_with(context, in_cluster(ex, std::move(work)), as_members<hands_members>);
   });
@@ -245,13 +245,13 @@ void add_task_routes(std::vector<route>& to) {
       get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "Get a task")
           .with({choice_parameter(
               "kind", kinds,
-              "kind of task if a worker and an agent have this name; default agent")})
+              "kind of task, if both a worker and an agent have this name; default agent")})
           .responds_with("TaskView", [] {
             return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
           }));
   to.push_back(
       post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
-           "Drain a task: send it no more closures")
+           "Drain a task: stop sending closures to it")
           .responds_with("WorkerView",
                          schema_of<core::task_view, core::time_point, std::optional<machine>>)
           .also(409, "The task is not connected"));
@@ -263,7 +263,7 @@ void add_task_routes(std::vector<route>& to) {
                    .also(422, "The reason is too long"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask",
-                    "Cordon a task: assign no new work to it, also after its worker is replaced")
+                    "Cordon a task: assign no new work to it, even after its worker is replaced")
                    .responds_with("WorkerView"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/uncordon", uncordon_task,
                     "uncordonTask", "Uncordon a task")

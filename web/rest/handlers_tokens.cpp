@@ -164,7 +164,8 @@ std::string token_metrics(web_context const& context) {
           options.gate && options.gate->required() ? 1 : 0);
   m.gauge("muster_tokens", "Known tokens.", c.tokens);
   m.gauge("muster_sign_ins", "Browsers signed in to the dashboard.", context.sign_ins.size());
-  m.family("muster_access_refused_total", "counter", "Calls and requests that were refused.")
+  m.family("muster_access_refused_total", "counter",
+           "Calls and requests that were refused, by reason.")
       .sample("reason", "no_token", c.without)
       .sample("reason", "wrong_token", c.wrong)
       .sample("reason", "role", c.forbidden);
@@ -172,10 +173,10 @@ std::string token_metrics(web_context const& context) {
             "gRPC calls that clients reset soon after opening them.", c.resets);
   m.counter("muster_grpc_connections_cut_total",
             "gRPC connections closed because of too many reset calls.", c.cut);
-  m.counter(
-      "muster_silent_floods_total",
-      "Times an address exceeded the limit of connections opened and closed without a request.",
-      c.silent_floods);
+  m.counter("muster_silent_floods_total",
+            "Times that an address exceeded the limit on connections that are opened and closed "
+            "without a request.",
+            c.silent_floods);
   return m.take();
 }
 
@@ -188,22 +189,23 @@ void add_token_routes(std::vector<route>& to) {
           .responds_with("TokenPage"));
   to.push_back(
       post("/api/v1/tokens", create_token, "createToken",
-           "Create a token; its secret is only in this response")
+           "Create a token; its secret is returned only in this response")
           .takes(body_kind::json, "TokenRequest",
                  R"({"role":"submitter","name":"ci","expires":"30d"})")
           .responds_with("NewToken", {}, 201)
           .also(409, nowhere)
-          .also(422,
-                "The request is well-formed but cannot be carried out; `field` names the cause")
-          .also(429, "The server has reached its limit of tokens"));
+          .also(
+              422,
+              "The request is well-formed but cannot be carried out; `field` identifies the cause")
+          .also(429, "The server has reached its limit on tokens"));
   to.push_back(post("/api/v1/tokens/{id}/rotate", rotate_token, "rotateToken",
-                    "Replace the secret of a token; the old secret and everything started with it "
-                    "end at once")
+                    "Replace the secret of a token; the old secret becomes invalid, and everything "
+                    "started with it ends immediately")
                    .responds_with("NewToken")
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(remove("/api/v1/tokens/{id}", revoke_token, "revokeToken",
-                      "Revoke a token at once, and end everything started with it")
+                      "Revoke a token, and immediately end everything that was started with it")
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(get("/api/v1/session", get_session, "getSession", "Get the caller's identity")

@@ -17,13 +17,13 @@ namespace muster::web {
 namespace {
 
 constexpr std::string_view value_size =
-    "size of the whole value in bytes; if it is a blob, of the blob";
+    "size of the whole value in bytes; for a blob, the size of the blob";
 constexpr std::uint64_t holders_default = 20, preview_default = 4096, preview_max = 65'536;
 
 constexpr auto places = all_names<core::value_whereabouts>();
 
 void place_member(member_list const& m, core::closure_view const& c) {
-  m("place", core::whereabouts(c), "none if there is no value");
+  m("place", core::whereabouts(c), "location of the value; none if there is no value");
 }
 
 void row_members(member_list const& m, reported_closure const& reported) {
@@ -36,12 +36,12 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m("index", c.index);
   m("status", c.value);
   m("error", core::ended(c.state) && c.state != core::closure_state::succeeded,
-    "the closure has failed or was cancelled: fetching the value raises its error");
+    "true if the closure failed or was cancelled; fetching the value then raises the error");
   place_member(m, c);
   m("bytes", c.value_bytes, value_size);
   m("created_ms", c.created);
   m("finished_ms", c.finished);
-  m.some("released", c.released, "why the value was released");
+  m.some("released", c.released, "reason why the value was released");
 }
 
 void value_page_members(member_list const& m, listing_page const& page,
@@ -61,7 +61,7 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   listing_request r;
   if (auto const job = query.text("job"); !job.empty()) {
     auto const id = server::parse_job(job);
-    if (!id) query.fail("job", "expected the id of a job, got '" + std::string(job) + "'");
+    if (!id) query.fail("job", "expected a job id, got '" + std::string(job) + "'");
     r.query.session = id.value_or(core::session_id{});
   }
   using core::value_state;
@@ -153,10 +153,11 @@ void preview_members(member_list const& m, placed_value const& v, std::size_t mo
   auto const blob = m.when(v.blob.has_value());
   blob("at_server", place.at_server, "true if the server has the bytes of the blob");
   m.some("holder", place.holders.empty() ? std::string() : place.holders.front(),
-         "the first worker in whose memory the bytes of the blob are");
+         "the first worker that has the bytes of the blob in memory");
   blob("holders", place.holders,
-       "all workers with the bytes in memory, at most 8; the worker that created them is first");
-  m.some("released", c.released, "why the value was released");
+       "all workers that have the bytes of the blob in memory, at most 8; the worker that created "
+       "the blob is first");
+  m.some("released", c.released, "reason why the value was released");
   m.some("error", c.error);
 }
 
@@ -190,25 +191,24 @@ void add_value_list_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/remote_values", list_values, "listRemoteValues",
           "List RemoteValues, one for each closure that the server knows")
-          .with(
-              {choice_parameter("status", statuses, "only values with this status"),
-               {"error", query_kind::flag,
-                "true: only errors; false: only values that are not errors"},
-               choice_parameter("place", places,
-                                "only values stored in this place; none: closures without a value"),
-               job_parameter("only values of this job or session"),
-               choice_parameter(
-                   "sort", sorts,
-                   "sort key; default age, the time since the closure ended or was scheduled"),
-               listing_order_parameter,
-               limit_parameter,
-               listing_token_parameter("v"),
-               cluster_parameter})
+          .with({choice_parameter("status", statuses, "only values with this status"),
+                 {"error", query_kind::flag,
+                  "true: only errors; false: only values that are not errors"},
+                 choice_parameter("place", places,
+                                  "only values in this location; none: closures without a value"),
+                 job_parameter("only values of this job or session"),
+                 choice_parameter(
+                     "sort", sorts,
+                     "sort key; default age, the time since the closure ended or was scheduled"),
+                 listing_order_parameter,
+                 limit_parameter,
+                 listing_token_parameter("v"),
+                 cluster_parameter})
           .responds_with("RemoteValuePage", schema_of_members<value_page_members>)
           .also(404, "No such job or cluster")
           .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
-                   "List jobs and sessions by the bytes of values that they keep, largest first")
+                   "List jobs and sessions by the size of the values that they keep, largest first")
                    .with({{"limit", query_kind::number, "maximum number of entries; default 20", 1,
                            page_max},
                           cluster_parameter})

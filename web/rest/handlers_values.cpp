@@ -19,7 +19,7 @@ void value_members(member_list const& m, core::closure_view const& c) {
   auto const made = m.when(c.state == core::closure_state::succeeded);
   made.when(!c.spilled && c.released.empty())
       .word("content_type", content_type(c.data), {"application/json", "application/octet-stream"});
-  made("size", c.value_bytes, "size in bytes; if the value is a blob, of the blob");
+  made("size", c.value_bytes, "size in bytes; for a blob, the size of the blob");
   made.some("spilled", c.spilled);
   made.some("released", c.released);
   m.when(!c.attempts.empty())("worker", c.attempts.empty()
@@ -103,8 +103,8 @@ void add_value_routes(std::vector<route>& to) {
           .responds_with("")
           .also(409,
                 "The value will never be ready: the closure was cancelled or its workers were lost")
-          .also(422, "The function failed; `failure` has the error")
-          .also(429, "The server has reached its limit of waiting calls")
+          .also(422, "The function failed; `failure` contains the error")
+          .also(429, "The server has reached its limit on waiting calls")
           .also(504, "The wait for the value timed out"));
 }
 

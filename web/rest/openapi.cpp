@@ -27,19 +27,20 @@ namespace bj = boost::json;
 
 constexpr std::string_view about =
     "Live updates are sent over a WebSocket at /api/v1/ws; docs/websocket.md describes its "
-    "messages. Errors are RFC 9457 problems. A request that does not fit this description is "
-    "answered 400. A request that fits it but cannot be carried out is answered 422. Lengths of "
-    "texts count characters. If the server's limit is in bytes, a text with too many bytes is "
-    "answered 422. An unknown path is answered 404, an unknown method 405 with Allow. A duration "
-    "that is too long is shortened if it is a time to wait, and is answered 422 otherwise. Values "
-    "of parameters with a fixed set of values are accepted in any case.";
+    "messages. Errors are RFC 9457 problems. A request that does not match this description is "
+    "answered with status 400. A request that matches the description but cannot be carried out is "
+    "answered with 422. Text lengths are counted in characters. If the server's limit is in bytes, "
+    "a text with too many bytes is answered with 422. An unknown path is answered with 404, and an "
+    "unknown method with 405 and an Allow header. A wait time that is too long is shortened; any "
+    "other duration that is too long is answered with 422. Parameters with a fixed set of values "
+    "are not case-sensitive.";
 
 struct tag {
   std::string_view name, meaning;
 };
 
 constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, and their results"},
-                        {"closures", "Single calls of functions"},
+                        {"closures", "Single function calls"},
                         {"values", "Outputs of closures, values on workers, and blobs"},
                         {"programs", "Programs that run as ranks on workers"},
                         {"objects", "Objects on tasks"},
@@ -49,7 +50,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"tasks", "Workers and agents, and their machines"},
                         {"barriers", "Barriers of a cluster"},
                         {"keys", "Key-value store of a cluster"},
-                        {"torch", "Store of torch.distributed"},
+                        {"torch", "TCPStore of torch.distributed"},
                         {"history", "Events, logs, samples and traces"},
                         {"tokens", "Tokens and sign-in"},
                         {"server", "State of the server"}};
@@ -113,16 +114,16 @@ bool has_body(route const& r) {
 }
 
 constexpr common_outcome common[] = {
-    {{400, "The request does not fit this description; `field` names the wrong part"},
+    {{400, "The request does not match this description; `field` identifies the invalid part"},
      [](route const&) { return true; }},
-    {{401, "The server requires a token; the request has none, or an unknown one"},
+    {{401, "The server requires a token; the request contains no token or an unknown token"},
      [](route const& r) { return r.needs != core::permission::nothing; }},
-    {{403, "The token's role does not allow it, or a page of another origin sent it"},
+    {{403, "The token's role does not allow the request, or a page from another origin sent it"},
      [](route const& r) { return r.method != "GET" || r.needs != core::permission::nothing; }},
     {{404, "The resource does not exist"},
      [](route const& r) { return r.pattern.find('{') != std::string_view::npos; }},
     {{413, "The body is too large"}, has_body},
-    {{415, "The body has another media type, or is compressed"}, has_body},
+    {{415, "The media type of the body is not supported, or the body is compressed"}, has_body},
     {{421, "The Host header names another server"}, [](route const&) { return true; }},
     {{431, "The header is too long"}, [](route const&) { return true; }},
     {{503, "The server is stopping, or did not answer in time"}, [](route const&) { return true; }},
@@ -167,15 +168,15 @@ void write_parameters(json_out& out, route const& r) {
     if (segment.starts_with('{')) {
       bool const slashes = segment.ends_with("*}");
       write_parameter(out, segment.substr(1, segment.size() - (slashes ? 3 : 2)), "path", true,
-                      slashes ? "may contain slashes" : "", path_schema(before));
+                      slashes ? "can contain slashes" : "", path_schema(before));
     }
     before = segment;
   }
   for (auto const& q : r.query)
     write_parameter(out, q.name, "query", !q.missing.empty(), q.meaning, schema_of(q));
   if (r.conditional)
-    write_parameter(out, "If-None-Match", "header", false, "the key must not exist",
-                    schema::one_of({"*"}));
+    write_parameter(out, "If-None-Match", "header", false,
+                    "write the value only if the key does not exist", schema::one_of({"*"}));
   if (r.idempotent)
     write_parameter(out, "Idempotency-Key", "header", false,
                     "idempotency key; equivalent to `idempotency_key` in the body",
@@ -193,8 +194,8 @@ bool has_lines(route const& r) {
 /// but do not split the lines.
 std::string about_lines(route const& r) {
   auto const each = [](std::string_view what, std::string_view schema) {
-    return std::string(what) + " is a JSON object of the schema `" + std::string(schema) +
-           "`, without a line break in it.";
+    return std::string(what) + " is a JSON object with the schema `" + std::string(schema) +
+           "`, without line breaks.";
   };
   if (r.body == body_kind::json_or_ndjson)
     return each("With `application/x-ndjson`, each line of the body", r.schema);

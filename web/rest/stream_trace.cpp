@@ -233,7 +233,8 @@ std::optional<problem> parse_stream_query(query_check& query, stream_query& into
     f.lanes.push_back(std::move(*lane));
     if (f.lanes.size() > tasks_max)
       return impossible(
-          "tasks", "names more than " + std::to_string(tasks_max) + " tasks; request fewer tasks",
+          "tasks",
+          "contains more than " + std::to_string(tasks_max) + " tasks; request fewer tasks",
           std::to_string(tasks_max) + " tasks");
   }
   std::sort(f.lanes.begin(), f.lanes.end());

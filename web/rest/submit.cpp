@@ -114,7 +114,7 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
   job_members(m, now.job);
   m("accepted", accepted);
   m.when(with_ids).list("closures", now.closures, id_members,
-                        "ids of a JSON array; not present for NDJSON");
+                        "ids of the closures of a JSON array; not present for NDJSON");
 }
 
 coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
@@ -176,13 +176,12 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
 void add_submission_routes(std::vector<route>& to) {
   constexpr std::string_view full = "The server, or the job's queue, is full";
   constexpr std::string_view no_room =
-      "The job is durable, and the disk of the data directory is full; `detail` names it. Jobs "
-      "with "
-      "`durable: false` are accepted";
+      "The job is durable, and the disk of the data directory is full; `detail` contains its path. "
+      "Jobs with `durable: false` are accepted";
   constexpr std::string_view impossible =
-      "The request is well-formed but cannot be carried out; `field` names the cause";
+      "The request is well-formed but cannot be carried out; `field` identifies the cause";
   constexpr std::string_view reused =
-      "The request is well-formed but cannot be carried out; `field` names the cause. With "
+      "The request is well-formed but cannot be carried out; `field` identifies the cause. With "
       "`idempotency_key`: the key was used with another body";
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
@@ -196,11 +195,13 @@ void add_submission_routes(std::vector<route>& to) {
           .also(429, full)
           .also(507, no_room));
   to.push_back(
-      post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
+      post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures",
+           "Append closures to an open job")
           .with({{.name = "first",
                   .kind = query_kind::number,
-                  .meaning = "position of the first closure in the job. Closures that the job has "
-                             "already are skipped, so an interrupted append can be repeated"}})
+                  .meaning =
+                      "position of the first closure in the job. Closures that the job already "
+                      "contains are skipped, so that an interrupted append can be repeated"}})
           .takes(body_kind::json_or_ndjson, "Closure", R"({"function":"muster.echo","args":[42]})")
           .responds_with("Appended", schema_of_members<appended_members>)
           .also(409, "The job is sealed or has ended")

@@ -241,7 +241,8 @@ std::optional<problem> check_host(web_options const& options, request const& r) 
   for (auto const& allowed : options.allowed_hosts)
     if (equal_ignoring_case(allowed, name) || equal_ignoring_case(allowed, r.host)) return {};
   return make_problem(421, muster::code::permission_denied,
-                      "Host: this server does not answer for '" + name + "'", "Host");
+                      "Host: this server does not accept requests for the host '" + name + "'",
+                      "Host");
 }
 
 std::optional<problem> check_origin(web_options const& options, request const& r) {
@@ -252,7 +253,8 @@ std::optional<problem> check_origin(web_options const& options, request const& r
   for (auto const& allowed : options.allowed_origins)
     if (equal_ignoring_case(allowed, origin)) return {};
   return make_problem(403, muster::code::permission_denied,
-                      "Origin: pages of '" + r.origin + "' may not use this server", "Origin");
+                      "Origin: pages from '" + r.origin + "' are not allowed to use this server",
+                      "Origin");
 }
 
 std::optional<problem> check_serving(web_options const& options, request const& r) {

@@ -103,7 +103,7 @@ coro::task<bool> connection::begin_tls() {
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
   if (seen == 1 && !net::begins_tls({&first, 1})) {
     co_await send_problem(make_problem(400, muster::code::invalid_argument,
-                                       "this port speaks TLS: write https:// instead of http://",
+                                       "this port requires TLS: use https:// instead of http://",
                                        "scheme"));
     co_return false;
   }
@@ -194,7 +194,7 @@ std::optional<problem> connection::parse_head() {
     return invalid("Host", "this header is repeated; send it once");
   auto const question = std::min(req.target.find('?'), req.target.size());
   req.path = req.target.substr(0, question);
-  if (!req.path.starts_with('/')) return invalid({}, "the target of the request must be a path");
+  if (!req.path.starts_with('/')) return invalid({}, "the request target must be a path");
   if (question == req.target.size()) return {};
   return parse_query(std::string_view(req.target).substr(question + 1), req);
 }

@@ -45,5 +45,5 @@ def test_address_of_the_store_is_found(guarded: Server, tmp_path: pathlib.Path) 
     keys = Keys(guarded.http, cluster="main", token=made)
     with socket.create_connection(keys.store_address(), timeout=10):
         pass
-    with pytest.raises(ServerError, match="cluster 'bare' has no store of torch.distributed: declare it"):
+    with pytest.raises(ServerError, match="cluster 'bare' has no TCPStore: declare the cluster"):
         Keys(guarded.http, cluster="bare", token=made).store_address()

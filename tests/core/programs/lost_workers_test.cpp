@@ -31,10 +31,9 @@ TEST(lost_worker, is_told_with_the_time_until_its_ranks_are_given_up_and_the_nex
   EXPECT_EQ(l.ranks, 1u);
   EXPECT_EQ(l.since, at);
   EXPECT_EQ(l.given_up, at + 9s) << "a lease of 8 s with a margin";
-  EXPECT_EQ(
-      l.text,
-      "worker:1 on host1 has been lost for 3 s; its rank is given up in 6 s (--program-lease), "
-      "then attempt 2 begins on host2");
+  EXPECT_EQ(l.text,
+            "worker:1 on host1 has been lost for 3 s; its rank will be given up in 6 s "
+            "(--program-lease); then attempt 2 will begin on host2");
   auto const ranks = b.core->ranks(p).value();
   EXPECT_FALSE(ranks[0].worker_lost);
   EXPECT_TRUE(ranks[1].worker_lost);
@@ -60,10 +59,9 @@ TEST(lost_worker, of_a_program_that_is_stopped_begins_no_attempt) {
   b.run(s, p, 1, {0, 1});
   ASSERT_TRUE(b.wish(p, program_command::cancel).ok());
   b.cut(s);
-  EXPECT_EQ(
-      described(b, p).lost_workers.at(0).text,
-      "worker:0 on host0 has been lost for 0 s; its ranks are given up in 9 s (--program-lease), "
-      "then the program ends");
+  EXPECT_EQ(described(b, p).lost_workers.at(0).text,
+            "worker:0 on host0 has been lost for 0 s; its ranks will be given up in 9 s "
+            "(--program-lease); then the program will end");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(tls, jobs_run_and_plaintext_clients_get_a_hint) {
   auto const done = c.ask({"submit", "muster.echo", "7"});
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_CONTAINS(c.first_of_plaintext(), "400 ");
-  EXPECT_CONTAINS(c.first_of_plaintext(), "this port speaks TLS");
+  EXPECT_CONTAINS(c.first_of_plaintext(), "this port requires TLS");
   EXPECT_CONTAINS(c.first_of_plaintext(), R"("field":"scheme")");
   auto const lost = c.run({"tasks", "--url", "https://" + c.http(), "--ca", "/nowhere/ca.pem"});
   EXPECT_EQ(lost.status, 2);

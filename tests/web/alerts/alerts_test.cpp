@@ -116,7 +116,7 @@ TEST_F(alert_rules, a_builder_that_loses_workers_is_one_item_for_one_value) {
   EXPECT_EQ(items[0].rule, "builder-quarantined");
   EXPECT_EQ(items[0].title, "The builder of per-worker value model has lost 7 workers");
   EXPECT_EQ(items[0].detail,
-            "worker:0: quarantined: killed; the worker builds it again after a pause");
+            "worker:0: quarantined: killed; the worker will build the value again after a pause");
   EXPECT_EQ(items[0].since, now - 9s);
   EXPECT_EQ(items[0].count, 7u);
   EXPECT_EQ(items[0].link, "/per-worker");
@@ -169,7 +169,7 @@ TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_comm
   EXPECT_EQ(by_rule("job-failed").title, "Job etl failed");
   EXPECT_EQ(by_rule("job-failed").detail, "division by zero");
   auto const many = by_rule("jobs-failed");
-  EXPECT_EQ(many.title, "Job night-4 and 3 more failed") << "the newest is named";
+  EXPECT_EQ(many.title, "Job night-4 and 3 more jobs failed") << "the newest is named";
   EXPECT_EQ(many.detail, "no such file; night-4, night, night and 1 more");
   EXPECT_EQ(many.count, 4u);
   EXPECT_EQ(many.since, now - 60s);
@@ -225,7 +225,7 @@ TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {
   EXPECT_EQ(said(), (std::vector<std::string>{
                         "session-failed: 2 closures of session night failed",
                         "session-failed: 2 closures of session job_0000000000000003 failed",
-                        "sessions-failed: closures of 10 more sessions failed within an hour"}));
+                        "sessions-failed: Closures of 10 more sessions failed within an hour"}));
 }
 
 TEST_F(alert_rules, work_without_a_worker_says_how_to_start_one) {
@@ -234,7 +234,7 @@ TEST_F(alert_rules, work_without_a_worker_says_how_to_start_one) {
   facts.worker_address = "10.0.0.1:9000";
   auto const i = only();
   EXPECT_EQ(i.rule, "no-worker");
-  EXPECT_EQ(i.title, "5 closures queued and no worker is connected");
+  EXPECT_EQ(i.title, "5 closures queued, but no worker is connected");
   EXPECT_EQ(i.since, now - 30s);
   EXPECT_EQ(i.command, "muster worker --server 10.0.0.1:9000");
   pool().overview.tasks_connected = 1;
@@ -271,18 +271,19 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   EXPECT_TRUE(said().empty()) << "without workers that is the cause";
   pool().overview.tasks_connected = 4;
   auto const i = only();
-  EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no worker has");
+  EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no connected worker has");
   EXPECT_EQ(i.detail, "of 4 workers with 'train' none has gpu=8");
   EXPECT_EQ(i.since, now - 19min);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007?job=job_0000000000000002");
   EXPECT_EQ(i.command, "muster explain cl_0000000000000007");
   pool().unmet_demand.items[0].workers = 1;
-  EXPECT_NE(only().title.find("whose workers accept none"), std::string::npos);
+  EXPECT_NE(only().title.find("but the workers that meet this need accept no closures"),
+            std::string::npos);
   pool().unmet_demand.items.resize(30, w);
   auto const many = alerts_of(facts);
   ASSERT_EQ(many.size(), 4u);
   EXPECT_EQ(many[3].since, now - 19min);
-  EXPECT_EQ(many[3].title, "324 more closures queued for needs that no worker meets");
+  EXPECT_EQ(many[3].title, "324 more closures queued with needs that no worker meets");
 
   // Demand for a function alone is reported by another alert.
   pool().unmet_demand.items.resize(1);
@@ -314,7 +315,7 @@ TEST_F(alert_rules, watchdog_alerts_while_there_is_no_progress) {
   o.oldest_running = {{core::closure_id{7}, "train", "worker:1", now - 6min}};
   auto const i = only();
   EXPECT_EQ(i.rule, "nothing-finishes");
-  EXPECT_EQ(i.title, "No closure finishes");
+  EXPECT_EQ(i.title, "No closure has finished for a long time");
   EXPECT_EQ(i.since, now - 5min);
   EXPECT_NE(i.detail.find("train on worker:1"), std::string::npos);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007");
@@ -331,7 +332,7 @@ TEST_F(alert_rules, closures_that_lose_worker_after_worker) {
   EXPECT_EQ(items[0].title, "poison has lost 3 workers");
   EXPECT_EQ(items[0].detail, "it runs alone on worker:0");
   EXPECT_EQ(items[0].link, "/closures/cl_0000000000000007?job=job_0000000000000002");
-  EXPECT_EQ(items[1].title, "2 more closures repeatedly lost their workers");
+  EXPECT_EQ(items[1].title, "2 more closures lost several workers");
 }
 
 TEST_F(alert_rules, limits_that_are_near) {
@@ -341,7 +342,7 @@ TEST_F(alert_rules, limits_that_are_near) {
   pool().closures = 90;
   pool().overview.closures.running = 4;
   EXPECT_EQ(only().rule, "closures-full");
-  EXPECT_EQ(only().title, "90 closures of at most 100");
+  EXPECT_EQ(only().title, "90 closures stored; the limit is 100");
   EXPECT_EQ(only().detail,
             "86 are finished and kept; at the limit, submissions are refused: delete finished "
             "jobs, release values, or raise --closures-max");
@@ -396,8 +397,8 @@ TEST_F(alert_rules, agents_that_do_not_come_once_others_wait_for_them) {
   EXPECT_TRUE(said().empty()) << "not for as long as a barrier may take";
   g.started = now - 11s;
   auto const i = only();
-  EXPECT_EQ(i.title, "2 tasks of cluster train not registered yet");
-  EXPECT_EQ(i.detail, "worker:3, worker:6; the first of 8 tasks has registered and waits");
+  EXPECT_EQ(i.title, "2 tasks of cluster train not yet registered");
+  EXPECT_EQ(i.detail, "worker:3, worker:6; the first of 8 tasks has registered and is waiting");
   EXPECT_EQ(i.link, "/tasks?state=MISSING&cluster=train");
 }
 
@@ -423,7 +424,8 @@ TEST_F(alert_rules, a_barrier_that_waits_for_somebody) {
   facts.agents[0].stuck = {b};
   auto const i = only();
   EXPECT_EQ(i.title, "2 tasks missing at barrier step 12; rm -rf /");
-  EXPECT_EQ(i.detail, "worker:3, worker:6 (never connected); 6 of 8 wait in cluster train");
+  EXPECT_EQ(i.detail,
+            "worker:3, worker:6 (never connected); 6 of 8 tasks are waiting in cluster train");
   EXPECT_EQ(i.command, "muster barriers show 'step 12; rm -rf /' --cluster train");
   EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
 }
@@ -438,9 +440,8 @@ TEST_F(alert_rules, agents_that_receive_no_preemption_notice) {
   EXPECT_TRUE(i.detail.starts_with("/job:worker/task:0, /job:worker/task:1; ")) << i.detail;
   EXPECT_EQ(i.since, now - 20s);
   u = {1, {"/job:worker/task:1"}, now, true};
-  EXPECT_EQ(
-      only().title,
-      "/job:worker/task:1 of cluster train does not receive the preemption notice that is set");
+  EXPECT_EQ(only().title,
+            "/job:worker/task:1 of cluster train does not receive the pending preemption notice");
   EXPECT_EQ(only().severity, alert_severity::error);
 }
 

@@ -65,9 +65,9 @@ TEST_F(program_requests, have_their_store_of_torch_at_the_server_where_their_clu
 TEST_F(program_requests, whose_step_pattern_finds_no_number_are_refused) {
   start();
   for (auto const& [pattern, why] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"step (", "expected a regular expression of RE2: missing ): step ("},
-           {"(a)\\\\1", "expected a regular expression of RE2: invalid escape sequence: \\1"},
-           {"step", "must have a group for the number, such as step (\\d+)"},
+           {"step (", "expected an RE2 regular expression: missing ): step ("},
+           {"(a)\\\\1", "expected an RE2 regular expression: invalid escape sequence: \\1"},
+           {"step", "must contain a capturing group for the step number, such as step (\\d+)"},
            {std::string(257, 'x'), "256"}}) {
     auto const r = post(
         programs, R"({"command":["true"],"tasks":{"worker":1},"step_pattern":")" + pattern + "\"}");

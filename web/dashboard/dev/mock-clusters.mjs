@@ -150,7 +150,7 @@ export class MockClusters {
         rule: 'barrier-stuck',
         severity: 'warning',
         title: '5 tasks missing at barrier step_81920',
-        detail: 'worker:60, worker:61 and 3 more; 995 of 1000 wait in cluster default',
+        detail: 'worker:60, worker:61 and 3 more; 995 of 1000 tasks are waiting in cluster default',
         since_ms: now - 61_000,
         count: 5,
         link: '/barriers?cluster=default',

@@ -112,11 +112,11 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_past_routes(std::vector<route>& to) {
-  constexpr std::string_view none = "The server keeps no history";
+  constexpr std::string_view none = "The server does not store history";
   constexpr std::string_view backwards = "to_ms is before from_ms";
-  constexpr std::string_view busy = "Too many requests for history are waiting";
+  constexpr std::string_view busy = "Too many history requests are waiting";
   to.push_back(get("/api/v1/clusters/{cluster}/runs", list_runs, "listRuns",
-                   "List ended runs of a cluster of agents, by end time, oldest first")
+                   "List the ended runs of a cluster of agents, sorted by end time, oldest first")
                    .with({from_parameter, to_parameter, limit_parameter, history_token_parameter})
                    .responds_with("RunPage", [] { return page_schema("runs", "Generation"); })
                    .also(422, backwards)
@@ -134,7 +134,7 @@ void add_past_routes(std::vector<route>& to) {
                    .also(429, busy));
   to.push_back(
       get("/api/v1/history/stream", get_past_stream, "getPastStream",
-          "Get the past work of workers from disk, in steps of time; default period one hour")
+          "Get the past work of workers from disk, in time steps; the default period is one hour")
           .with(
               {from_parameter,
                to_parameter,

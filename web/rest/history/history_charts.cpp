@@ -198,12 +198,13 @@ void members(member_list const& m, history_stream const& s) {
     of("failed", l.failed, "closures that failed in each step");
   });
   m.list("functions", s.functions, [](member_list const& of, history_stream::function const& f) {
-    of("name", f.name, "empty: several functions together");
+    of("name", f.name, "function name; empty for several functions combined");
     of("ended", f.ended);
     of("failed", f.failed);
     of("busy_ms", f.busy);
   });
-  m.some("left_out", s.left_out, "closures of workers that were left out to limit the response");
+  m.some("left_out", s.left_out,
+         "closures of workers that were omitted to limit the size of the response");
 }
 
 }  // namespace muster::web

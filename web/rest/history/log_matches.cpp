@@ -109,9 +109,9 @@ void members(member_list const& m, found_rank_line const& l) {
 void members(member_list const& m, log_matches const& found) {
   m("lines", found.lines, "lines of closures, oldest first");
   m("rank_lines", found.rank_lines, "lines of a program's ranks, by rank");
-  m.some("unread", found.unread, "ranks whose output could not be read, with the reason");
+  m.some("unread", found.unread, "ranks whose output could not be read, with the reasons");
   m.some("next_page_token", found.next,
-         "token of the next page; an empty page can also have a next page");
+         "token of the next page; even an empty page can have a next page");
 }
 
 void add_log_search_routes(std::vector<route>& to) {
@@ -134,10 +134,10 @@ void add_log_search_routes(std::vector<route>& to) {
                  history_token_parameter})
           .responds_with("LogMatches", schema_of<log_matches>)
           .also(404, "No such job or program")
-          .also(409, "The server keeps no history")
+          .also(409, "The server does not store history")
           .also(422,
                 "The text is too long, or `program` is combined with a time, a job or a cluster")
-          .also(429, "Too many requests for history are waiting"));
+          .also(429, "Too many history requests are waiting"));
 }
 
 }  // namespace muster::web

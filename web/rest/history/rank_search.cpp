@@ -38,7 +38,7 @@ class rank_search {
     auto const end = only ? which + 1 : *ranks;
     if (only && which >= *ranks)
       co_return problem_response(
-          impossible("rank", "the program has ranks 0 to " + std::to_string(*ranks - 1),
+          impossible("rank", "the program has only ranks 0 to " + std::to_string(*ranks - 1),
                      "0 to " + std::to_string(*ranks - 1)));
     bool full = false;
     while (rank_ < end && !full) full = !(co_await one_piece()) || enough();

@@ -185,10 +185,10 @@ void add_machine_routes(std::vector<route>& to) {
                  limit_parameter,
                  page_token_parameter("m")})
           .responds_with("MachinePage", schema_of<recorded_machines>)
-          .also(404, "No such cluster, or program")
-          .also(409, "With a time: the server keeps no history")
+          .also(404, "No such cluster or program")
+          .also(409, "With a time: the server does not store history")
           .also(422, "to_ms is before from_ms")
-          .also(429, "Too many requests for history are waiting"));
+          .also(429, "Too many history requests are waiting"));
 }
 
 }  // namespace muster::web

@@ -10,8 +10,8 @@ namespace durations {
 using history::run_times;
 
 void sums(member_list const& m, run_times const& t) {
-  m("executions", t.ran(), "executions that workers have answered, failures and retries included");
-  m("failed", t.failed(), "the executions that failed");
+  m("executions", t.ran(), "executions that workers have finished, including failures and retries");
+  m("failed", t.failed(), "executions that failed");
   m("busy_ms", t.busy(), "the sum of all durations");
   m("busy_us", t.busy().count(), "the sum of all durations in microseconds");
   m("p50_us", t.percentile(0.5).count(),
@@ -28,7 +28,9 @@ void rows(member_list const& m, std::string_view name,
   m.list(
       name, all,
       [](member_list const& of, history::job_times_view::row const& r) {
-        of("name", r.name, "empty: functions or workers without a row of their own");
+        of("name", r.name,
+           "name of the function or worker; empty for all functions or workers without a row of "
+           "their own");
         sums(of, r.times);
       },
       "sorted by busy time, largest first");
@@ -48,8 +50,8 @@ void members(member_list const& m, history::job_times_view const& v) {
         of("least_us", c.least.count(), "the shortest duration in the bucket");
         of("most_us", c.most.count(), "the longest duration in the bucket");
       },
-      "the buckets that are not empty, the shortest durations first; the first bucket ends at "
-      "4 us, then there are four an octave");
+      "the buckets that are not empty, shortest durations first; the first bucket ends at 4 us, "
+      "followed by four buckets per octave");
   rows(m, "functions", v.functions);
   rows(m, "workers", v.workers);
   m.some("tables_gone", !v.detailed, "true if the tables were removed because the job is old");

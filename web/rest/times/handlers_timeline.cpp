@@ -39,17 +39,17 @@ void members(member_list const& m, view const& v) {
         of("attempt", b.attempt);
         of("id", b.what.barrier);
         of("counter", b.what.counter);
-        of("began_ms", b.what.ended - b.what.spread, "arrival of the first rank");
-        of("ended_ms", b.what.ended, "arrival of the last rank");
+        of("began_ms", b.what.ended - b.what.spread, "arrival time of the first rank");
+        of("ended_ms", b.what.ended, "arrival time of the last rank");
         of("participants", b.what.participants);
         of.list(
             "ranks", b.what.came, [](meeting::arrival const& a) { return a.rank; },
-            "ranks of the request that arrived; empty if there were too many");
+            "requested ranks that arrived; empty if there were too many");
         of.list(
             "came_us", b.what.came, [](meeting::arrival const& a) { return a.after_us; },
-            "arrival of each of these ranks, after the first of all ranks");
+            "arrival time of each of these ranks, relative to the first arrival of any rank");
       },
-      "barriers within the time at which all ranks arrived, newest first");
+      "barriers within the period at which all ranks arrived, newest first");
 }
 
 void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t attempt,
@@ -154,11 +154,11 @@ void add_timeline_routes(std::vector<route>& to) {
                  {"ranks", query_kind::number, "number of ranks; default 256", 1,
                   step_picture::ranks_max},
                  {"buckets", query_kind::number,
-                  "maximum number of time columns if steps are combined; default 300", 1,
+                  "maximum number of time buckets if steps are combined; default 300", 1,
                   step_picture::buckets_max}})
           .responds_with("RunTimeline", schema_of<timeline::view>)
           .also(422, "to_ms is before from_ms")
-          .also(429, "Too many requests for history are waiting"));
+          .also(429, "Too many history requests are waiting"));
 }
 
 }  // namespace muster::web

@@ -74,7 +74,7 @@ void step_picture::say(member_list const& m) const {
         using one = std::pair<std::uint32_t const, cell>;
         column(
             "bucket", [](one const& c) { return c.first; },
-            "numbers of the buckets that contain steps, from 0");
+            "zero-based indices of the buckets that contain steps");
         column(
             "steps", [](one const& c) { return c.second.steps; }, "steps that ended in the bucket");
         column("p50_us", [](one const& c) { return c.second.some.median(); });

@@ -34,19 +34,20 @@ void attempt_members(member_list const& m, torch::attempt_view const& a) {
   m.word("cause", torch::name(a.cause), {"first", "asked", "all_left", "rank_anew", "launched"});
   m("began_ms", a.began);
   m("connections", a.connections);
-  m("keys", a.keys, "number of keys, including entries of queues");
+  m("keys", a.keys, "number of keys, including queue entries");
   m("bytes", a.bytes);
 }
 
 void torch_members(member_list const& m, torch_snapshot const& t) {
   m.some("address", t.address,
-         "address of the store; only the program's ranks can connect to a program's store");
+         "address of the TCPStore; only the program's ranks can connect to a program's TCPStore");
   m.list("attempts", t.view.attempts, attempt_members,
-         "key spaces of attempts, newest first; the previous attempt stays readable");
+         "key spaces of the attempts, newest first; the previous attempt remains readable");
   m("connections_total", t.view.connections);
   m.list(
       "missing", t.view.missing, [](std::uint32_t rank) { return rank; },
-      "ranks whose keys others wait for; for a program also ranks that have not connected");
+      "ranks whose keys other ranks are waiting for; for a program, also ranks that have not "
+      "connected");
   m.some("ranks_expected", t.view.expected, "number of ranks of the program");
   m.list(
       "ranks", t.view.ranks,
@@ -56,8 +57,8 @@ void torch_members(member_list const& m, torch_snapshot const& t) {
         of.some("pid", r.pid);
         of("connected", r.connected);
       },
-      "ranks of the newest attempt, found by the keys with their addresses; for a program by their "
-      "connections");
+      "ranks of the newest attempt, identified by the keys that contain their addresses; for a "
+      "program, by their connections");
   m.list("waits", t.view.waits, [&t](member_list const& of, torch::wait_view const& w) {
     key_members(of, w.key);
     of("attempt", w.attempt);
@@ -73,7 +74,7 @@ void torch_members(member_list const& m, torch_snapshot const& t) {
     of("peer", c.peer);
     of("attempt", c.attempt);
     of("since_ms", c.since);
-    of.some("numbering", c.numbering, "version of the protocol: A (torch 1.13, 2.0), B (2.1) or C");
+    of.some("numbering", c.numbering, "protocol version: A (PyTorch 1.13, 2.0), B (2.1) or C");
     of.some("rank", c.rank);
     of.some("pid", c.pid);
     of("waits_for", c.waits_for, "keys");
@@ -83,11 +84,10 @@ void torch_members(member_list const& m, torch_snapshot const& t) {
 }
 
 muster::status no_store(engine_services& services, cluster_id c) {
-  return {
-      muster::code::not_found,
-      "cluster '" + services.coordination.state().spec(c).name +
-          "' has no store of torch.distributed: declare it with torch=PORT, or start the server "
-          "with --torch; a program has a store with \"store\": \"server\" while it runs"};
+  return {muster::code::not_found,
+          "cluster '" + services.coordination.state().spec(c).name +
+              "' has no TCPStore: declare the cluster with torch=PORT, start the server with "
+              "--torch, or run a program with \"store\": \"server\""};
 }
 
 // `then(tcp_store)` runs on the thread of the stores.
@@ -140,23 +140,22 @@ coro::task<response> list_torch_keys(web_context& context, exchange& ex) {
     std::size_t limit;
   } const wanted{query.number("attempt", 0), std::string(query.text("prefix")),
                  query.page_text('t'), query.limit()};
-  auto work = on_torch_store<torch_keys>(
-      ex, [wanted](torch::tcp_store& tcp_store, std::string const&, core::time_point) {
-        torch_keys found;
-        auto const attempts = tcp_store.view(0).attempts;
-        found.attempt = wanted.attempt;
-        if (found.attempt == 0 && !attempts.empty()) found.attempt = attempts.front().number;
-        auto keys = tcp_store.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
-        if (!keys && wanted.attempt != 0)
-          return muster::result<torch_keys>(
-              muster::status{muster::code::not_found,
-                             "there is no attempt " + std::to_string(wanted.attempt) +
-                                 "; only the newest attempt and the previous attempt are kept"});
-        if (keys) found.keys = std::move(*keys);
-        found.more = found.keys.size() > wanted.limit;
-        if (found.more) found.keys.pop_back();
-        return muster::result<torch_keys>(std::move(found));
-      });
+  auto work = on_torch_store<torch_keys>(ex, [wanted](torch::tcp_store& tcp_store,
+                                                      std::string const&, core::time_point) {
+    torch_keys found;
+    auto const attempts = tcp_store.view(0).attempts;
+    found.attempt = wanted.attempt;
+    if (found.attempt == 0 && !attempts.empty()) found.attempt = attempts.front().number;
+    auto keys = tcp_store.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
+    if (!keys && wanted.attempt != 0)
+      return muster::result<torch_keys>(muster::status{
+          muster::code::not_found, "there is no attempt " + std::to_string(wanted.attempt) +
+                                       "; only the newest and the previous attempt are stored"});
+    if (keys) found.keys = std::move(*keys);
+    found.more = found.keys.size() > wanted.limit;
+    if (found.more) found.keys.pop_back();
+    return muster::result<torch_keys>(std::move(found));
+  });
   return ask<torch_keys>(context, std::move(work), as_members<torch_keys_members>);
 }
 
@@ -178,7 +177,8 @@ coro::task<response> begin_torch_attempt(web_context& context, exchange& ex) {
 
 void add_torch_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/torch", get_torch, "getTorchStore",
-                   "Get the store of torch.distributed: its ranks, and who waits for which key")
+                   "Get the TCPStore of torch.distributed: its ranks, and which clients are "
+                   "waiting for which keys")
                    .with({limit_parameter})
                    .responds_with("TorchStore", schema_of_members<torch_members>));
   to.push_back(
@@ -189,11 +189,11 @@ void add_torch_routes(std::vector<route>& to) {
                  limit_parameter,
                  page_token_parameter("t", query_kind::page_text)})
           .responds_with("TorchKeyPage", schema_of_members<torch_keys_members>));
-  to.push_back(
-      post(
-          "/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt, "beginTorchAttempt",
-          "Start a new attempt with an empty store; connected ranks keep the keys of their attempt")
-          .responds_with("TorchAttempt", schema_of_members<attempt_members>, 201));
+  to.push_back(post("/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt,
+                    "beginTorchAttempt",
+                    "Start a new attempt with an empty key space; connected ranks keep the keys of "
+                    "their attempt")
+                   .responds_with("TorchAttempt", schema_of_members<attempt_members>, 201));
 }
 
 }  // namespace muster::web
