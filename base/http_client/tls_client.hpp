@@ -39,7 +39,7 @@ class certificate_check {
   /// Stores the first fault and returns `accepted`.
   bool note(bool accepted, X509_STORE_CTX* context);
 
-  /// Returns the first fault, such as "the certificate of CN=a is not accepted: certificate has
+  /// Returns the first fault, such as "the server's certificate was rejected: certificate has
   /// expired …", or an empty string.
   std::string const& fault() const { return fault_; }
   http_failure failure() const { return failure_; }

@@ -40,7 +40,7 @@ class tail {
           if (o.on_line) o.on_line(s, line);
         }) {}
 
-  /// Returns false at the end of the stream.
+  /// Reads available output. Returns false at the end of the stream.
   bool read_from(file_descriptor& fd) {
     char chunk[16 << 10];
     auto const got = read(fd.get(), chunk, sizeof chunk);

@@ -29,7 +29,7 @@ bool add_extension(X509* to, int kind, char const* value) {
   return extension && X509_add_ext(to, extension.get(), -1) == 1;
 }
 
-// The validity begins an hour ago, because host clocks differ.
+// The certificate is valid from an hour ago, because host clocks differ.
 bool fill(X509* c, EVP_PKEY* key) {
   std::uint64_t serial = 0;
   auto const* name = reinterpret_cast<unsigned char const*>("muster");

@@ -98,7 +98,7 @@ struct port_listener::state {
         socket.native_non_blocking(true, ec);
         file_descriptor fd(socket.release(ec));
         if (ec || fd.get() < 0) return;
-        // Asio in Boost 1.81 does not set the flag.
+        // Asio in Boost 1.81 does not set close-on-exec.
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };

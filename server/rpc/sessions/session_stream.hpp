@@ -118,7 +118,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   std::optional<rest_of_message> waiting_message_;
   coro::timer queue_look_;
   coro::timer later_;
-  coro::timer lost_;  // ends the stream outside of the hub
+  coro::timer lost_;  // ends the stream after the hub's callback has returned
   /// Objects that wait for their names. The stream is not read until they are created or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;
