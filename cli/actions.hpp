@@ -1,5 +1,4 @@
-// Commands with subcommands ("actions"), such as "muster kv put KEY VALUE". The first argument is
-// the action.
+// Commands with subcommands ("actions"), such as "muster kv put KEY VALUE".
 #pragma once
 
 #include <initializer_list>
@@ -16,16 +15,14 @@ class parsed_action {
     char const* action;
     std::size_t arguments_max = std::string::npos;  // most arguments after the action
   };
-  /// @throws command_error (usage) if the action is unknown or has too many arguments. Without
-  /// arguments, the first of `actions` is used.
+  /// Without arguments, the first of `actions` is used.
+  /// @throws command_error (usage) if the action is unknown or has too many arguments.
   parsed_action(std::string verb, std::vector<std::string> words,
                 std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
-  /// Arguments after the action.
   std::vector<std::string> const& rest() const { return rest_; }
-  /// Returns the argument at `at`.
-  /// @throws command_error (usage) that names the missing argument.
+  /// @throws command_error (usage) that names the missing argument
   std::string const& need(std::size_t at, std::string const& what) const;
   command_error wrong(std::string const& why) const;
 
@@ -34,9 +31,9 @@ class parsed_action {
   std::vector<std::string> rest_;
 };
 
-/// Returns the arguments that are not flags, for a command that allows extras, and then `literal`,
-/// the arguments after "--". CLI11 itself would split "[1, 2]" and take "-5" for a flag.
-/// @throws command_error (usage) that names an unknown flag.
+/// Returns the arguments that are not flags, followed by `literal`, the arguments after "--". CLI11
+/// itself would split "[1, 2]" and treat "-5" as a flag.
+/// @throws command_error (usage) that names an unknown flag
 std::vector<std::string> remaining_arguments(CLI::App const& verb,
                                              std::vector<std::string> const& literal);
 /// Adds `--cluster` to commands about closures.

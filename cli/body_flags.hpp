@@ -1,5 +1,5 @@
-// Flags whose values are members of a request's body. A member has the flag's name unless another
-// is given. The server checks limits and sets defaults. Main thread.
+// Flags whose values are members of a request body. By default, a member has the flag's name. The
+// server checks limits and sets defaults. Main thread.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@ class body_flags {
  public:
   using texts = std::vector<std::string>;
 
-  /// Makes further flags those of this command.
+  /// Sets the command to which further flags are added.
   void of(CLI::App& verb) { verb_ = &verb; }
 
-  /// For a string, a number, or several strings.
+  /// `T` is a string, a number, or a list of strings.
   template <class T = std::string>
   CLI::Option* value(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {}) {
@@ -35,7 +35,6 @@ class body_flags {
   CLI::Option* number(std::string const& flag, std::string const& help) {
     return value<N>(flag, "N", help);
   }
-  /// Adds a flag for comma-separated strings.
   CLI::Option* list(std::string const& flag, std::string const& type, std::string const& help) {
     return value<texts>(flag, type, help)->delimiter(',');
   }
@@ -55,7 +54,7 @@ class body_flags {
   CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
                     bool given = true);
 
-  /// Returns the members of the flags that were given.
+  /// Contains only members whose flags were given.
   /// @throws command_error (usage)
   json::object body() const;
 

@@ -1,4 +1,4 @@
-// Access to the resolvers of clouds. A build without them reports that they are missing.
+// Access to cloud resolvers. A build without them reports that they are missing.
 #pragma once
 
 #include <boost/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace muster::cli {
 
-/// Adds the kinds that query cloud services, or kinds that report that they are not built in.
+/// Adds the cloud kinds, or kinds that report that this build does not include them.
 void add_cloud_kinds(resolver_kinds& to);
 
 struct tpu_health {
@@ -18,11 +18,11 @@ struct tpu_health {
   bool is_healthy = false;  // READY and HEALTHY
 };
 
-/// Returns the API's information about a TPU. Errors: invalid if the resolver is of another kind,
-/// or if the TPU was not given by name.
+/// Throws cluster_error: invalid if the resolver is of another kind, or if the TPU was not given by
+/// name.
 tpu_health health_of(cluster_resolver& resolver);
-/// Queries the API at each interval until the TPU is healthy. Errors: as `health_of`, and those of
-/// the API.
+/// Queries the API at each interval until the TPU is healthy. Throws as health_of(), and the errors
+/// of the API.
 void wait_until_healthy(cluster_resolver& resolver, std::chrono::milliseconds limit,
                         std::chrono::milliseconds interval);
 
@@ -31,7 +31,7 @@ struct found_coordinator {
 };
 
 /// Returns the coordinator that runs next to a TPU, or nothing if the resolver is of another kind.
-/// Errors: missing if no coordinator is named.
+/// Throws cluster_error: missing if no coordinator is named.
 std::optional<found_coordinator> coordinator_beside_tpu(cluster_resolver& resolver);
 
 }  // namespace muster::cli

@@ -1,5 +1,3 @@
-// The grammar of --cluster, with one table for each kind of key, and of --cluster-from, which
-// extends it.
 #include "cli/cluster_flag.hpp"
 
 #include <algorithm>
@@ -72,7 +70,7 @@ void set_stateful_jobs(cluster_spec& spec, std::string_view names) {
   for (auto const name : split(names, '+')) jobs.emplace_back(name);
 }
 
-/// Sets one key. `more_keys` is appended to the list of known keys in error messages.
+/// `more_keys` is appended to the list of known keys in error messages.
 muster::status set_key(cluster_spec& spec, std::string_view part, std::string_view more_keys) {
   auto const equals = part.find('=');
   auto const key = part.substr(0, equals);
@@ -150,8 +148,8 @@ muster::result<cluster_spec> parse(std::string_view text, std::string_view more_
   return spec;
 }
 
-/// Takes a key that only --cluster-from has, or has with another meaning. Appends other keys to
-/// `others`.
+/// Handles keys that exist only in --cluster-from or have another meaning there. Appends other keys
+/// to `others`.
 muster::status take(server::cluster_source& source, std::string_view part, std::string& name,
                     std::string& others) {
   auto const equals = part.find('=');

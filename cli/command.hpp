@@ -1,7 +1,7 @@
-// How a command is added to the command line, and how it exits.
+// How commands are added to the command line, and how they exit.
 //
-// An add function declares flags and stores the command's action in `chosen`. main runs it after
-// the command line, the environment and the configuration file have been read.
+// An add function declares flags and stores the command's action in `chosen`. main() runs the
+// action after the command line, the environment and the configuration file have been read.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,11 +20,11 @@ namespace muster::cli {
 enum exit_status : int {
   exit_ok = 0,
   exit_failed = 1,       // the requested work failed, was cancelled or timed out
-  exit_usage = 2,        // flags, environment, configuration file, address in use
+  exit_usage = 2,        // wrong flags, environment or configuration file, or address in use
   exit_unreachable = 3,  // no server answers at the address
 };
 
-/// Ends a command: prints one line on stderr and exits with this status.
+/// Ends a command with this exit status after printing one line to stderr.
 class command_error : public std::runtime_error {
  public:
   command_error(exit_status status, std::string const& line)
@@ -35,11 +35,10 @@ class command_error : public std::runtime_error {
   exit_status status_;
 };
 
-/// The parsed command line.
 struct choice {
   std::function<int()> run;
-  /// Arguments after "--". main removes them before parsing, because CLI11 would assign them to the
-  /// program itself.
+  /// Arguments after "--". main() removes them before parsing, because CLI11 would assign them to
+  /// the program itself.
   std::vector<std::string> literal;
 };
 
@@ -60,7 +59,6 @@ void add_retry(CLI::App& app, choice& chosen);
 void add_explain(CLI::App& app, choice& chosen);
 void add_stacks(CLI::App& app, choice& chosen);
 void add_tasks(CLI::App& app, choice& chosen);
-/// Adds cordon, uncordon and drain.
 void add_cordon(CLI::App& app, choice& chosen);
 void add_barriers(CLI::App& app, choice& chosen);
 void add_kv(CLI::App& app, choice& chosen);
@@ -86,12 +84,11 @@ void add_functions(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
 /// Parses NAME=VALUE pairs.
-/// @throws command_error (usage) that shows `form`.
+/// @throws command_error (usage) that shows `form`
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
                                                 std::vector<std::string> const& texts);
 
-/// Adds a command whose action is `run(options)`. Returns the command and its options, which
-/// outlive the parsing.
+/// Adds a command whose action is `run(options)`. The returned options outlive the parsing.
 template <class Options>
 std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& chosen,
                                                         std::string name, std::string about,
@@ -103,7 +100,7 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
   return {verb, options};
 }
 
-/// Adds a flag or positional argument; --help calls its value `type`.
+/// In --help, the value is called `type`.
 template <class T>
 CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
                        std::string const& help) {
@@ -113,8 +110,7 @@ CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::s
   return option;
 }
 
-/// Adds a flag whose value is passed to `take` as one or several strings. `take` may throw
-/// CLI::ValidationError.
+/// Passes the value to `take` as one or several strings. `take` may throw CLI::ValidationError.
 template <class Text = std::string, class Take>
 CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
                       std::string const& help, Take take) {
@@ -130,14 +126,14 @@ CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const
   return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
 }
 
-/// Adds a flag for a number, without showing its default.
+/// Does not show the default.
 template <class Number>
 CLI::Option* add_number(CLI::App& verb, std::string const& name, Number& value,
                         std::string const& help, std::int64_t least, std::uint64_t most) {
   return verb.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
 }
 
-/// Adds a flag for a number, and shows its default.
+/// Shows the default.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help, std::int64_t least = 0) {
@@ -145,14 +141,13 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
-/// Adds a flag for a size such as "64MiB", and shows its default.
+/// Accepts a size such as "64MiB", and shows the default.
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {
   return add_value(verb, name, value, "BYTES", help)->transform(byte_size())->capture_default_str();
 }
 
-/// Adds a repeatable flag.
 inline CLI::Option* add_repeated(CLI::App& verb, std::string const& name,
                                  std::vector<std::string>& values, std::string const& type,
                                  std::string const& help) {
@@ -165,7 +160,7 @@ inline CLI::Option* add_list(CLI::App& verb, std::string const& name,
   return add_value(verb, name, values, type, help)->delimiter(',');
 }
 
-/// Adds a flag for one of several names; the first is the default.
+/// The first of the choices is the default.
 template <class Enum>
 CLI::Option* add_choice(CLI::App& verb, std::string const& name, Enum& value,
                         std::initializer_list<std::pair<std::string const, Enum>> choices,

@@ -1,4 +1,4 @@
-// Durations as people write and read them ("30s", "250ms", "1m30s"), and flags for them.
+// Durations in readable form ("30s", "250ms", "1m30s"), and flags for them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,12 +13,12 @@ using duration = std::chrono::microseconds;
 
 /// Parses numbers with units (us, ms, s, m, h, d), or "0". Returns nothing if the text is invalid.
 std::optional<duration> parse_duration(std::string_view text);
-/// Inverse of parse_duration(); exact.
+/// The exact inverse of parse_duration().
 std::string to_string(duration d);
-/// Returns one or two significant digits, for tables: "0.4 s", "12 s", "3 min", "2 h".
+/// Returns one or two significant digits: "0.4 s", "12 s", "3 min", "2 h".
 std::string rounded(duration d);
 
-/// Adds a flag and shows its default.
+/// Shows the default.
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, duration& value,
                           std::string const& help);
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, std::optional<duration>& value,

@@ -1,4 +1,4 @@
-// A signal handler writes the line, so it is stored in an array beforehand.
+// A signal handler prints the line, so the line is copied to an array beforehand.
 #include "cli/interrupt_note.hpp"
 
 #include <signal.h>

@@ -1,4 +1,3 @@
-// Converts flags to the JSON of a job, and lines of a file to chunks of NDJSON.
 #include "cli/job_submission.hpp"
 
 #include <algorithm>
@@ -15,14 +14,14 @@
 namespace muster::cli {
 namespace {
 
-// A nearly full server refuses little of such a chunk, and the cost of a request is negligible.
+// A nearly full server accepts most of such a chunk, and the overhead of a request is negligible.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // the server's default limit
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
-/// Returns a random idempotency key. It prevents a second job if a server dies before it answers.
+/// The key prevents a second job if a server fails before it answers.
 std::string key_of_its_own() {
   std::random_device random;
   std::string key = "submit";
@@ -31,7 +30,7 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  // The default is sent as well, so that repeated requests of other versions are equal.
+  // The default is sent explicitly, so that repeated requests of other versions are equal.
   json::object body{{"on_error", "fail_fast"}};
   for (auto const& [name, value] : request.job.body()) body[name] = value;
   if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);
@@ -62,7 +61,7 @@ void pause_before_retry(muster::http_response const& response,
   std::this_thread::sleep_for(std::min<wait_limit::clock::duration>(retry_after(response), left));
 }
 
-/// Sends lines. Waits up to two minutes for a server that is away.
+/// Retries for up to two minutes while the server is unavailable.
 muster::http_response send_again(rest& server, std::string const& path, std::string const& lines) {
   auto const until = wait_limit::clock::now() + std::chrono::minutes(2);
   for (;;) {
@@ -87,13 +86,13 @@ class no_room_error : public command_error {
 /// time, finally one per second.
 class appender {
  public:
-  /// @param whole all closures form one gang, and need one request
+  /// @param whole all closures form one gang and must be sent in one request
   appender(rest& server, std::string job, bool whole, room_wait const& wait)
       : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
 
-  /// Sends the lines of `chunk` as closures from position `first` on. A server that was away skips
-  /// lines that it has.
-  /// @return false if the job has failed or was cancelled.
+  /// Sends the lines of `chunk` as closures from position `first`. After an interruption, the
+  /// server skips lines that it already has.
+  /// @return false if the job has failed or was cancelled
   bool append(std::string_view chunk, std::int64_t first) {
     while (!chunk.empty()) {
       auto const part = whole_ ? chunk : first_lines(chunk, lines_at_once_);
@@ -141,7 +140,7 @@ class appender {
     pause_before_retry(response, wait_.limit.end);
   }
 
-  // Prints the reason. Ignores reasons that differ only in numbers from the last one.
+  // Ignores a reason that differs from the last one only in numbers.
   void print_once(std::string const& reason) {
     auto kind = reason;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
@@ -155,11 +154,12 @@ class appender {
   bool const whole_;
   room_wait const& wait_;
   std::size_t lines_at_once_ = chunk_lines_max;
-  std::optional<wait_limit::clock::time_point> refused_since_;  // unset: the server accepts lines
+  std::optional<wait_limit::clock::time_point> refused_since_;  // not set while the server accepts
+                                                                // lines
   std::string printed_;
 };
 
-// Returns a closure's JSON. `head` is its beginning, up to the arguments.
+// `head` is the beginning of the JSON, up to the arguments.
 std::string closure_line(std::string const& head, std::string_view line, std::string const& name,
                          std::size_t number) {
   boost::system::error_code ec;
@@ -170,7 +170,7 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// Sends all lines except the first `skipped`. Returns as append.
+/// Skips the first `skipped` lines. Returns as append().
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped,
                 room_wait const& wait) {
@@ -180,7 +180,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   if (request.check)
     head += std::string(",\"kwargs\":{\"check\":") + (*request.check ? "true}" : "false}");
   head += ",\"args\":";
-  bool const whole = options.contains("gang");  // a gang must be in one request
+  bool const whole = options.contains("gang");  // a gang must be sent in one request
   appender closures(server, job, whole, wait);
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
@@ -199,7 +199,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   return closures.append(chunk, first);
 }
 
-/// Cancels the job. Ignores errors, because the first error of the submission is reported.
+/// Ignores errors, because the first error of the submission is reported.
 void cancel_submission(rest& server, std::string const& job) {
   try {
     server.post("/api/v1/jobs/" + job + "/cancel", {});
@@ -266,7 +266,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   body["closures"] = json::array();
   auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
-  // The submission of a job that was found by its key may have been interrupted.
+  // The earlier submission of a job with this key may have been interrupted.
   if (has_key) {
     job = server.get("/api/v1/jobs/" + id);
     if (!is_true(job, "open")) return job;

@@ -1,5 +1,5 @@
-// Replacements for parts that were disabled at build time (MUSTER_WITH_…=OFF). Their commands and
-// resolvers report that this build does not contain them.
+// Replaces parts that were disabled at build time (MUSTER_WITH_…=OFF). Their commands and resolvers
+// report that this build does not include them.
 #include "cli/cloud_resolvers.hpp"
 #include "cli/command.hpp"
 #include "launch/cluster/resolver_text.hpp"

@@ -1,4 +1,4 @@
-// Lines of closures' logs, prepared for a terminal.
+// Closure log lines, prepared for a terminal.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace muster::cli {
 
-/// Returns false if the next line of the same closure and level replaces this one.
+/// Returns false if the next line of the same closure and level replaces this line.
 bool line_has_ended(json::value const& line);
 
-/// Returns a key that is equal for lines that replace each other: closure, attempt and level.
+/// Lines with the same key (closure, attempt and level) replace each other.
 std::string source_of(json::value const& line);
 
-/// Prints lines to standard output. On a terminal, a line replaces an incomplete one of the same
+/// Prints lines to standard output. On a terminal, a line replaces an incomplete line of the same
 /// source.
 class line_printer {
  public:
@@ -33,19 +33,19 @@ class line_printer {
   unfinished_line last_;
 };
 
-/// Returns "[#3 worker:1] warning: text". Shows the source if there are several, the attempt if it
-/// is not the first, and the level if there is one. Control characters become spaces.
+/// Returns "[#3 worker:1] warning: text". Includes the source if there are several, the attempt if
+/// it is not the first, and the level if there is one. Control characters become spaces.
 std::string log_text(json::value const& line, bool several);
 
-/// Lines of a log, and the position of the next ones.
+/// Log lines, and the position for the next query.
 struct log_lines_read {
   json::array lines;
   std::uint64_t after = 0;
   std::uint64_t dropped = 0;
-  bool ended = false;  // no line will follow
+  bool ended = false;  // no more lines will follow
 };
 /// Returns lines after `after`, or the newest `tail` lines unless `tail` is 0. Waits up to `wait`
-/// for a line. `id` is a closure's or a job's.
+/// for a line. `id` is that of a closure or a job.
 log_lines_read read_log_page(rest& server, std::string const& id, std::uint64_t after,
                              duration wait, std::uint64_t tail = 0);
 

@@ -1,4 +1,4 @@
-// The `muster` program: declares the commands, parses the command line, runs the chosen command.
+// Declares the commands, parses the command line, and runs the chosen command.
 #include <absl/synchronization/mutex.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
-/// From bench/. Adds `bench`, whose failure is a CLI::RuntimeError.
+/// Adds `bench` from bench/, whose failure is a CLI::RuntimeError.
 void add_command(CLI::App& app);
 }  // namespace muster::bench
 #endif
@@ -89,13 +89,13 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
-// Returns whether a failed write is harmless: the reader of a pipe has read enough.
+// For a pipe, a failed write is harmless: the reader has exited.
 bool is_pipe(int fd) {
   struct stat of {};
   return fstat(fd, &of) == 0 && (S_ISFIFO(of.st_mode) || S_ISSOCK(of.st_mode));
 }
 
-// Flushes stdout. A full disk is a failure, since scripts rely on the status.
+// A full disk is a failure, because scripts rely on the exit status.
 int printed(CLI::App const& app, int status) {
   errno = 0;
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
@@ -104,7 +104,7 @@ int printed(CLI::App const& app, int status) {
   return complain(app, "its output could not be written" + why, exit_failed);
 }
 
-// Returns a hint for a server whose disk is full, if the command has a suitable flag.
+// Returns a hint if the server's disk is full and the command has a suitable flag.
 std::string hint_for(CLI::App const& verb, request_end const& end) {
   constexpr unsigned insufficient_storage = 507;
   bool const may_forget = verb.get_option_no_throw("--durable") != nullptr;
@@ -118,7 +118,7 @@ std::string hint_for(CLI::App const& verb, request_end const& end) {
 int main(int argc, char** argv) {
   if (auto const status = muster::run_as_init()) return *status;
   // Debian's absl searches for lock cycles whenever gRPC locks a mutex, which serializes all
-  // threads. None of our mutexes is absl's.
+  // threads. Muster itself uses no absl mutexes.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   neutralize_output();
   CLI::App app("Muster: coordinates the tasks of clusters and runs functions and programs on them.",
@@ -149,11 +149,11 @@ int main(int argc, char** argv) {
                     e.status());
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
-  } catch (CLI::RuntimeError const& e) {  // the result of a command with its own callback
+  } catch (CLI::RuntimeError const& e) {  // a command with its own callback
     return e.get_exit_code();
-  } catch (CLI::ExtrasError const&) {  // its own message lists words in the wrong order
+  } catch (CLI::ExtrasError const&) {  // its own message lists the arguments in the wrong order
     return misunderstood(app, unexpected_arguments(app, innermost(app)).what());
-  } catch (CLI::RequiredError const& e) {  // may be caused by an unknown flag
+  } catch (CLI::RequiredError const& e) {  // can be caused by an unknown flag
     auto const& verb = innermost(app);
     auto const words = verb.remaining();
     auto const unknown = !words.empty() && words.front().starts_with('-');

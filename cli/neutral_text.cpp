@@ -1,4 +1,3 @@
-// Decodes UTF-8 one character at a time.
 #include "cli/neutral_text.hpp"
 
 #include <unistd.h>
@@ -14,14 +13,14 @@
 namespace muster::cli {
 namespace {
 
-// The buffer to which the neutral_buffer of std::cout writes; may be null.
+// The buffer to which the neutral_buffer of std::cout writes; can be null.
 std::streambuf* terminal = nullptr;
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-// Returns the number of bytes of a character with this first byte; 1 for an invalid first byte.
+// Returns the length of a character with this first byte, or 1 if the byte is invalid.
 std::size_t length_of(char first) {
   auto const c = static_cast<unsigned char>(first);
   return c >= 0xF0 && c < 0xF8 ? 4 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xC0 && c < 0xE0 ? 2 : 1;
@@ -45,7 +44,7 @@ void append_escape(std::string& to, std::uint32_t code) {
   to += text.data();
 }
 
-// Returns the number of bytes at the end of the text that belong to an incomplete character.
+// Returns the number of bytes of an incomplete character at the end of the text.
 std::size_t begun_at_end(std::string_view text) {
   for (std::size_t n = 1; n <= 3 && n <= text.size(); ++n) {
     char const c = text[text.size() - n];
@@ -103,7 +102,7 @@ void write_control(std::string_view sequence) {
 }
 
 void neutralize_output() {
-  // Never destroyed, because streams are used until the process has ended.
+  // Never destroyed, because streams are used until the process exits.
   static auto* const errors = new neutral_buffer(*std::cerr.rdbuf());
   std::cerr.rdbuf(errors);
   if (::isatty(STDOUT_FILENO) != 1) return;

@@ -1,4 +1,4 @@
-// Makes untrusted text safe to display. Control characters can drive a terminal, and directional
+// Makes untrusted text safe to display. Control characters can control a terminal, and directional
 // marks can reorder text.
 #pragma once
 
@@ -8,18 +8,21 @@
 
 namespace muster::cli {
 
-/// Control characters that are kept.
-enum class text_layout { line, lines };  // line: none; lines: newlines and tabs
+enum class text_layout {
+  line,
+  lines
+};  // line keeps no control characters; lines keeps newlines
+    // and tabs
 
-/// Replaces characters that can drive or mislead a terminal. C0 controls become spaces. C1
-/// controls, DEL, and directional marks, overrides and isolates become escapes such as \u202e.
-/// Bytes that are not UTF-8 become U+FFFD. With `lines`, JSON text keeps its meaning.
+/// C0 controls become spaces. C1 controls, DEL, and directional marks, overrides and isolates
+/// become escapes such as \u202e. Bytes that are not UTF-8 become U+FFFD. With `lines`, JSON text
+/// keeps its meaning.
 std::string neutral_text(std::string_view text, text_layout layout);
 
-/// Applies neutral_text with `lines` and writes to another buffer. One thread at a time.
+/// Applies neutral_text() with `lines` and writes to another buffer. One thread at a time.
 class neutral_buffer : public std::streambuf {
  public:
-  /// @param to must outlive this buffer.
+  /// @param to must outlive this buffer
   explicit neutral_buffer(std::streambuf& to) : to_(to) {}
 
  protected:
@@ -32,7 +35,7 @@ class neutral_buffer : public std::streambuf {
   std::string begun_;  // bytes of an incomplete character, at most three
 };
 
-/// Writes our own control sequence to std::cout, bypassing neutral_buffer.
+/// Writes one of Muster's own control sequences to std::cout, bypassing neutral_buffer.
 void write_control(std::string_view sequence);
 
 /// Passes std::cerr, and std::cout on a terminal, through neutral_buffer. Output to a pipe or a

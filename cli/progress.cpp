@@ -17,7 +17,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr auto redraw_every = 200ms;  // on a terminal
 constexpr auto report_every = 5s;     // without a terminal
-constexpr auto look_every = 1s;       // without a terminal: checks for progress
+constexpr auto look_every = 1s;       // interval of progress checks without a terminal
 constexpr auto poll_max = 20s;        // longest wait for a job without output
 constexpr auto rate_window = 5s;
 constexpr std::size_t bar_width = 28;
@@ -78,7 +78,7 @@ screen::~screen() {
   clear();
 }
 
-// Cuts the text at the width of the terminal, because a wrapped line cannot be redrawn.
+// Cuts the text at the terminal's width, because a wrapped line cannot be redrawn.
 void screen::show() {
   if (!terminal_ || text_.empty()) return;
   winsize size{};

@@ -15,7 +15,6 @@ namespace muster::cli {
 
 class waiting_reason;
 
-/// Counts of a job's closures.
 struct job_counts {
   std::uint64_t waiting = 0;  // blocked or queued
   std::uint64_t running = 0, succeeded = 0, failed = 0, cancelled = 0;
@@ -24,8 +23,8 @@ struct job_counts {
   std::uint64_t total() const { return waiting + running + finished(); }
 };
 job_counts counts_of(json::value const& job);
-/// Returns a state for display. An unfinished job is RUNNING while a closure runs, IDLE if all
-/// closures have ended, otherwise WAITING. Scripts read `state` with --output json.
+/// Returns a display state: RUNNING while a closure of an unfinished job is running, IDLE if all
+/// its closures have ended, otherwise WAITING. With --output json, scripts read `state`.
 std::string state_of(json::value const& job);
 
 /// Formats a job's progress. Uses neither a clock nor a terminal.
@@ -48,18 +47,17 @@ class progress_text {
   std::deque<sample> samples_;  // of the last seconds
 };
 
-/// A status line at the bottom of a terminal on stderr. Draws nothing without a terminal, or with
-/// `quiet`. Any thread.
+/// A status line at the bottom of a terminal on stderr. Draws nothing without a terminal, or if
+/// `quiet` is set. Any thread.
 class screen {
  public:
   explicit screen(bool quiet);
-  /// Clears the line.
   ~screen();
   screen(screen const&) = delete;
 
   bool drawing() const { return terminal_; }
   void draw(std::string const& text);
-  /// Calls `print` with the line cleared, and draws it again below.
+  /// Calls `print` while the status line is cleared, and redraws the line below.
   void above(std::function<void()> const& print);
 
  private:
@@ -71,11 +69,11 @@ class screen {
   std::string text_;
 };
 
-/// A timeout, counted from construction.
+/// A timeout that starts at construction.
 struct wait_limit {
   using clock = std::chrono::steady_clock;
 
-  /// @param wanted nothing: no limit
+  /// @param wanted no value means no limit
   explicit wait_limit(std::optional<duration> wanted)
       : timeout(wanted), end(wanted ? clock::now() + *wanted : clock::time_point::max()) {}
   bool is_over() const { return clock::now() >= end; }
@@ -86,9 +84,9 @@ struct wait_limit {
 
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
-/// Returns the job's last state. Prints why it waits if nothing has run for a second.
+/// Returns the job's last state. Prints the reason if nothing has been running for a second.
 /// @param quiet show nothing
-/// @throws command_error (failed) if the limit ends first.
+/// @throws command_error (failed) if the limit ends first
 json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet);
 
 }  // namespace muster::cli

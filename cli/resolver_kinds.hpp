@@ -8,10 +8,9 @@
 
 namespace muster::cli {
 
-/// Returns all kinds: the local ones and those of optional libraries.
+/// Includes the kinds of optional libraries.
 resolver_kinds const& known_resolvers();
-/// Creates a resolver from its text.
-/// @throws command_error (usage) that begins with `flag`.
+/// @throws command_error (usage) that begins with `flag`
 std::shared_ptr<cluster_resolver> make_known_resolver(std::string const& flag,
                                                       std::string const& text);
 

@@ -1,4 +1,3 @@
-// Sends requests to the server and turns their failures into command-line errors.
 #include "cli/rest.hpp"
 
 #include <algorithm>
@@ -22,8 +21,8 @@ std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
 }
 
-// Throws command_error if a JSON body is not valid UTF-8, since command-line arguments can contain
-// any bytes. The error shows the text around the first invalid byte.
+// Throws command_error if a JSON body is not valid UTF-8, because command-line arguments can
+// contain any bytes. The error shows the text around the first invalid byte.
 void check_text(muster::http_request const& r) {
   constexpr std::size_t context = 16;
   if (!r.content_type.starts_with("application/json") || is_utf8(r.body)) return;
@@ -117,8 +116,8 @@ std::string rest::reachable(std::string const& address) const {
   return at.text();
 }
 
-// Selects the server that is ready. Retries for `patience` if none is, since another server can be
-// about to take over.
+// Selects the server that is ready. If none is, retries for `patience`, because another server may
+// be about to take over.
 void rest::choose() {
   if (chosen_ || (urls_.size() == 1 && !answered_)) return;
   constexpr auto patience = std::chrono::seconds(15);
@@ -154,9 +153,9 @@ void rest::choose() {
   }
 }
 
-// Sends `r`, and sends it again to the active server if the selected one is no longer ready. If the
-// connection broke, the server can have executed the request already: it is then sent again only if
-// it is `repeatable`.
+// Sends `r`, and sends it again to the active server if the selected server is no longer ready. If
+// the connection was lost, the server may already have executed the request; it is then sent again
+// only if `repeatable` is set.
 muster::http_result<muster::http_response> rest::exchange(muster::http_request r,
                                                           std::string const& path,
                                                           bool repeatable) {
@@ -172,7 +171,7 @@ muster::http_result<muster::http_response> rest::exchange(muster::http_request r
     }
     if (urls_.size() == 1 && !answered_) return answer;
     chosen_ = false;
-    // A connection can break again while the server starts. A refused request is sent only twice.
+    // A connection can be lost again while the server starts. A refused request is sent only twice.
     if (broke ? !repeatable || restarts == restarts_max : restarts > 0) return answer;
     auto const before = options_.url;
     choose();
@@ -198,7 +197,7 @@ request_error rest::no_answer(muster::http_error const& why) const {
             "no server answers at " + options_.url + " (" + why.message +
                 "): start one with 'muster serve', or give --url",
             end};
-  return {exit_failed, why.message, end};  // the message names the server
+  return {exit_failed, why.message, end};  // the message contains the server
 }
 
 muster::http_response rest::send(std::string const& method, std::string const& path_and_query,

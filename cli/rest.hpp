@@ -1,5 +1,5 @@
-// REST access to a running server over http_client. Failures become a request_error that says what
-// to do. One thread.
+// REST access to a running server over http_client. Failures become a request_error that suggests a
+// fix. One thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,13 +24,12 @@ struct rest_options {
   std::string token, token_file;
   https_options tls;
 };
-/// Returns the token, or else the first line of the token file. Empty: no credential.
-/// @throws command_error (usage) if the file cannot be read.
+/// Returns the token, or else the first line of the token file, or an empty string.
+/// @throws command_error (usage) if the file cannot be read
 std::string credential(std::string const& token, std::string const& token_file);
 /// Adds --ca, --cert and --key.
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key);
-/// Reads the files of these flags.
-/// @throws command_error (usage) that names an unusable file.
+/// @throws command_error (usage) that names an unusable file
 void check_tls_files(https_options const& files);
 /// Adds --token and --token-file.
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
@@ -46,10 +45,10 @@ struct server_options {
   rest_options rest;
   output_format output = output_format::table;
 };
-/// Adds --output, and the flags of add_rest_options.
+/// Adds --output, and the flags of add_rest_options().
 void add_server_options(CLI::App& verb, server_options& options);
 
-/// Prints an answer unchanged if JSON is wanted; otherwise returns false.
+/// Prints an answer unchanged if JSON is requested; otherwise returns false.
 template <class Json>
 bool printed_as_json(output_format format, Json const& answer) {
   if (format != output_format::json) return false;
@@ -57,12 +56,12 @@ bool printed_as_json(output_format format, Json const& answer) {
   return true;
 }
 
-/// The result of a failed request, for code.
+/// The machine-readable result of a failed request.
 struct request_end {
   /// The failures of all servers that were tried, if none answered.
   std::vector<muster::http_failure> failures{};
-  unsigned status = 0;  // HTTP status; 0: no answer
-  /// From the problem document; may be empty.
+  unsigned status = 0;  // HTTP status; 0 without an answer
+  /// Members of the problem document; can be empty.
   std::string code{}, field{};
 };
 
@@ -78,44 +77,42 @@ class request_error : public command_error {
 
 class rest {
  public:
-  /// @param options `url` may be a comma-separated list. Requests are sent to the active server.
+  /// @param options `url` can be a comma-separated list. Requests are sent to the active server.
   explicit rest(rest_options options);
   /// Returns the URL of the server that answered last.
   std::string const& url() const { return options_.url; }
   bool sends_token() const { return !options_.token.empty(); }
-  /// Returns an address reported by the server, with the host of the server's URL if it is a
-  /// wildcard.
+  /// Returns an address reported by the server. A wildcard host is replaced by the host of the
+  /// server's URL.
   std::string reachable(std::string const& address) const;
 
-  /// Sends a request, unless the server has answered before. A server that has answered is waited
-  /// for when it is away.
+  /// Sends a request unless the server has answered before. A server that has answered is waited
+  /// for when it is unavailable.
   void meet();
 
-  /// @throws request_error with the problem's text if the status is not 2xx.
+  /// @throws request_error with the problem's text if the status is not 2xx
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
   /// Returns the entries of `key` in all pages of a listing.
   json::array all(std::string const& path_and_query, std::string_view key);
-  /// Returns at most `limit` entries, otherwise as all(). `more` is set to whether there are
-  /// others.
+  /// Like all(), but returns at most `limit` entries. `more` is set if there are further entries.
   json::array some(std::string const& path_and_query, std::string_view key, std::size_t limit,
                    bool* more = nullptr);
   json::value post(std::string const& path, std::string body,
                    std::string content_type = "application/json");
-  /// Sends a repeatable request: as post(), but again if the server went away before it answered,
-  /// and returns.
+  /// Like post(), but repeats the request if the server failed before it answered.
   json::value post_once(std::string const& path, std::string body);
   void remove(std::string const& path);
-  /// Sends bytes, with the header If-None-Match unless `if_none_match` is empty. Without it the
+  /// Sends the header If-None-Match unless `if_none_match` is empty. Without the header, the
   /// request is repeatable, as in post_once(). Throws as send().
   muster::http_response put(std::string const& path, std::string body,
                             std::string const& if_none_match,
                             duration timeout = std::chrono::seconds(60));
-  /// Returns the response with any status. Throws only without an answer.
+  /// Returns the response with any status. Throws only if there is no answer.
   muster::http_response send(std::string const& method, std::string const& path_and_query,
                              std::string body = {}, std::string content_type = "application/json",
                              duration timeout = std::chrono::seconds(60));
   /// Calls `line` for each line of an NDJSON answer until it returns false. Returns false if the
-  /// server was silent for `patience` (0: no limit).
+  /// server was silent for `patience` (0 means no limit).
   bool stream(std::string const& path_and_query, muster::http_client::line_handler const& line,
               duration patience = {});
 
@@ -125,35 +122,35 @@ class rest {
  private:
   muster::http_request request(std::string const& method, std::string const& path_and_query);
   request_error no_answer(muster::http_error const& why) const;
-  /// Selects the active server and waits for it. A single server is only waited for if it has
+  /// Selects the active server and waits for it. A single server is waited for only if it has
   /// answered before.
   void choose();
-  /// Sends the request, several times if necessary. `repeatable`: even if it may have been
-  /// executed.
+  /// Sends the request, several times if necessary. `repeatable` allows this even if the request
+  /// may have been executed.
   muster::http_result<muster::http_response> exchange(muster::http_request r,
                                                       std::string const& path, bool repeatable);
 
-  rest_options options_;           // with the URL in use
+  rest_options options_;           // includes the URL in use
   std::vector<std::string> urls_;  // all servers
   bool chosen_ = false;
-  bool answered_ = false;  // so it is waited for when it is away
+  bool answered_ = false;  // the server is waited for when it is unavailable
   muster::http_client client_;
 };
 
-/// Returns "USER ValueError: no such column".
+/// Returns for example "USER ValueError: no such column".
 std::string in_short(json::value const& failure);
 /// Returns in_short(), " (worker:2, attempt 1)", and the traceback.
 std::string in_full(json::value const& failure);
 
-// Access to fields. A missing field, or one of another type, reads as empty or 0, so that commands
-// work with newer servers.
+// Access to fields. A field that is missing or has another type reads as empty or 0, so that
+// commands work with newer servers.
 std::string text_of(json::value const& object, std::string_view key);
 std::int64_t number_of(json::value const& object, std::string_view key);
 std::uint64_t count_of(json::value const& object, std::string_view key);
 double real_of(json::value const& object, std::string_view key);
 bool is_true(json::value const& object, std::string_view key);
 json::value const& field_of(json::value const& object, std::string_view key);
-/// Returns the strings of a list, joined.
+/// Returns the joined strings of a list.
 std::string texts_of(json::value const& object, std::string_view key, char const* between = ", ");
 /// Returns the list in an answer, or the answer itself if it is a list.
 json::array const& list_of(json::value const& answer, std::string_view key);

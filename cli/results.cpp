@@ -34,7 +34,7 @@ void result_printer::print(std::string_view line) {
                           cell_width_max)});
 }
 
-// Hides null results, since functions without a result would fill the screen with "null".
+// Hides null results, because functions without a result would fill the screen with "null".
 void result_printer::print_value(json::value const& value) {
   if (!has_value_ && value.is_null()) {
     ++nulls_;

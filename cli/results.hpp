@@ -9,7 +9,7 @@
 namespace muster::cli {
 
 enum class result_format {
-  values,  // one value per line, as JSON
+  values,  // one JSON value per line
   table,   // index, state, value or error
   json,    // the server's lines: {"index":…,"state":…,"value":…}
 };
@@ -21,7 +21,6 @@ class result_printer {
   explicit result_printer(result_format format)
       : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
-  /// Prints a line of the server's answer.
   void print(std::string_view line);
   /// Prints the table, or a line on stderr if several values were all null.
   void finish();
@@ -31,14 +30,14 @@ class result_printer {
 
   result_format format_;
   table rows_;
-  std::uint64_t nulls_ = 0;  // held back until there is a value
+  std::uint64_t nulls_ = 0;  // not printed until there is a value
   bool has_value_ = false;
 };
 
 /// Prints existing results in schedule order.
 void print_results(rest& server, std::string const& job, result_format format);
 
-/// Returns 0 for SUCCEEDED; otherwise prints the error on stderr and returns 1.
+/// Returns 0 for SUCCEEDED; otherwise prints the error to stderr and returns 1.
 int report_end(json::value const& job);
 
 }  // namespace muster::cli

@@ -28,7 +28,7 @@ run_cluster of_config(tf_config const& c, std::string origin) {
   return r;
 }
 
-// Reads a cluster, or a complete TF_CONFIG, from a file.
+// The file contains a cluster or a complete TF_CONFIG.
 run_cluster from_file(std::string const& path) {
   constexpr std::size_t bytes_max = std::size_t{64} << 20;
   auto const origin = "--cluster-file " + path;
@@ -38,7 +38,8 @@ run_cluster from_file(std::string const& path) {
   if (text.find("\"cluster\"") != std::string::npos) {
     try {
       return of_config(tf_config::parse(text), origin);
-    } catch (cluster_error const& e) {  // its message names TF_CONFIG, whose form the file has
+    } catch (cluster_error const& e) {  // its message refers to TF_CONFIG, whose format the file
+                                        // has
       throw wrong(origin + ": " + e.what());
     }
   }
@@ -108,7 +109,7 @@ run_cluster find_cluster(run_sources const& sources) {
     check(r);
     return r;
   } catch (cluster_error const& e) {
-    // A missing job, task or variable.
+    // A job, task or variable is missing.
     bool const missing = e.kind() == cluster_error::code::missing;
     throw command_error(missing ? exit_usage : status_of(e), e.what());
   }

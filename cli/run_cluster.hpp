@@ -11,13 +11,13 @@ namespace muster::cli {
 struct run_sources {
   std::optional<int> nproc;
   std::string cluster_from, cluster_file;
-  std::string task;  // "worker:3"
+  std::string task;  // for example "worker:3"
 };
 
 struct run_cluster {
-  cluster_spec spec;  // empty: `nproc` workers on this machine, on free ports
+  cluster_spec spec;  // if empty, `nproc` workers on this machine, on free ports
   int nproc = 1;
-  /// If the source specifies the task of this process.
+  /// Set if the source specifies the task of this process.
   std::optional<std::string> task_type{};
   std::optional<int> task_index{};
   std::optional<std::string> rpc_layer{}, environment{};

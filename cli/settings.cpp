@@ -1,5 +1,5 @@
-// Fills options of each command from the environment and the file after CLI11 has parsed the flags,
-// because CLI11 has another precedence.
+// Fills the options of each command from the environment and the file after CLI11 has parsed the
+// flags, because CLI11 has another precedence.
 #include "cli/settings.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using values = std::vector<std::string>;
 
-// Options that were not set by a flag. They live as long as the app, a local of main.
+// Options that no flag has set. They live as long as the app, a local variable of main().
 std::map<CLI::Option const*, std::string>& origins() {
   static std::map<CLI::Option const*, std::string> all;
   return all;
@@ -103,10 +103,10 @@ void fill(CLI::Option& option, values const& given, std::string const& origin) {
 }
 
 /// Returns whether a common variable applies to this option. MUSTER_CLUSTER is a name for most
-/// commands; for `serve` it is a declaration, which contains ':'. MUSTER_TOKEN_FILE contains the
-/// user's token; for `serve` the option names the tokens of all users. For `resolve`, task, master
-/// and coordinator are flags without a value, so MUSTER_TASK, MUSTER_MASTER and MUSTER_COORDINATOR
-/// do not apply.
+/// commands; for `serve`, it is a declaration, which contains ':'. MUSTER_TOKEN_FILE contains the
+/// user's token; for `serve`, the option refers to the tokens of all users. For `resolve`, task,
+/// master and coordinator are flags without a value, so MUSTER_TASK, MUSTER_MASTER and
+/// MUSTER_COORDINATOR do not apply.
 bool means(std::string const& value, CLI::Option const& option, std::string const& verb) {
   if (long_name(option) == "cluster")
     return (verb == "serve") == (value.find(':') != std::string::npos);
@@ -133,7 +133,7 @@ struct variable {
   std::string name, value;
 };
 
-/// Returns the command's own variable, or else the common one. Subcommands of `bench` have no
+/// Returns the command's own variable, or else the common variable. Subcommands of `bench` have no
 /// common variables.
 std::optional<variable> from_environment(CLI::Option const& option, std::string const& section,
                                          bool shared) {

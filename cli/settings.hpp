@@ -2,10 +2,10 @@
 //
 // `--ready-file` of `muster serve` is MUSTER_SERVE_READY_FILE in the environment; MUSTER_READY_FILE
 // applies to every command that has the flag. In the file it is `ready-file` under [serve], or at
-// the top for all commands. --cluster and --task have different meanings in some commands, which
-// ignore the common variable then. Subcommands (`bench kv`) use the section and variables of their
-// command: MUSTER_BENCH_SECONDS.
-// This replaces CLI11's own order, in which the file precedes the environment.
+// the top for all commands. Commands in which --cluster or --task has another meaning ignore the
+// common variable. Subcommands (`bench kv`) use the section and variables of their command:
+// MUSTER_BENCH_SECONDS. This replaces CLI11's own order, in which the file precedes the
+// environment.
 #pragma once
 
 #include <CLI/CLI.hpp>

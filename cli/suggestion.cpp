@@ -1,4 +1,4 @@
-// Optimal string alignment, and names that other programs use for Muster's commands.
+// Uses optimal string alignment, and the names of commands in other programs.
 #include "cli/suggestion.hpp"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
 }
 
 command_error unexpected_arguments(CLI::App const& program, CLI::App const& verb) {
-  auto const before = program.remaining();  // arguments in front of the command
+  auto const before = program.remaining();  // arguments before the command
   auto const words = before.empty() ? verb.remaining() : before;
   auto const word = words.empty() ? std::string() : words.front();
   if (word.starts_with('-'))

@@ -1,4 +1,4 @@
-// Remarks about tasks, shown to users. Main thread.
+// Remarks about tasks for users. Main thread.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// Returns why a task is unhealthy, what it waits for, or its devices. Empty: no remark.
+/// Returns why a task is unhealthy, what it waits for, or its devices; can be empty.
 std::string remark_on_task(json::value const& task);
 
 }  // namespace muster::cli

@@ -1,4 +1,3 @@
-// The table of unsupported torchrun flags, and checks that the others describe a single machine.
 #include "cli/torchrun.hpp"
 
 #include <sched.h>

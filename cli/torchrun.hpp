@@ -24,8 +24,8 @@ inline constexpr char nproc_names[] = "-n,--nproc,--nproc-per-node,--nproc_per_n
 
 void add_torchrun_flags(CLI::App& verb, torchrun_flags& flags, starter by);
 
-/// Parses a number of processes. "auto", "gpu" and "cpu": as many as this machine has for this
-/// process.
+/// Parses a number of processes. "auto", "gpu" and "cpu" select as many as this machine has for
+/// this process.
 /// @throws CLI::ValidationError
 int nproc_of(std::string const& text, int most);
 
@@ -44,10 +44,10 @@ struct node_range {
 /// @throws command_error (usage)
 node_range nnodes_of(std::string const& text);
 
-/// Returns the program and its arguments. Without "--" it begins at the first argument that is not
-/// a flag. python3 runs a Python file.
+/// Returns the program and its arguments. Without "--", they begin at the first argument that is
+/// not a flag. A Python file is run with python3.
 /// @throws command_error (usage) for an unknown flag, and for arguments on both sides of "--" of
-/// `muster run`.
+/// `muster run`
 std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& flags,
                                     std::vector<std::string> const& literal, starter by);
 

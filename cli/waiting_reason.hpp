@@ -1,5 +1,5 @@
-// Reports why a job makes no progress, by the server's explanation of one waiting closure. Reports
-// each reason once. One thread; at most one query a second.
+// Reports why a job makes no progress, using the server's explanation of one waiting closure.
+// Reports each reason once. One thread; at most one query per second.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 
 namespace muster::cli {
 
-/// Explanation of a job's first closure in a state. Without an id: there is none.
+/// Explanation of a job's first closure in a state. The ID is empty if there is none.
 struct explained_closure {
   std::string id, text;
-  std::string called;  // of the callable; empty: unknown
-  std::string reason;  // a code: "NO_WORKER"
+  std::string called;  // of the callable; empty if unknown
+  std::string reason;  // code such as "NO_WORKER"
   std::string cause;   // of a wait: the text without state and age
 };
 
@@ -25,22 +25,22 @@ class waiting_reason {
   waiting_reason(rest& server, std::string job, time_point now)
       : server_(server), job_(std::move(job)), since_(now) {}
 
-  /// Returns a line to show, or an empty string without a new reason. Begins after a second without
+  /// Returns a line to show, or an empty string without a new reason. Starts after a second without
   /// running closures. Ignores errors.
   std::string news(job_counts const& c, time_point now);
-  /// Explains a waiting closure. Without an id: none waits, or the query failed.
+  /// The ID is empty if no closure is waiting or the query failed.
   explained_closure ask();
 
  private:
   rest& server_;
   std::string const job_;
-  time_point since_;  // of the last progress
+  time_point since_;  // time of the last progress
   std::uint64_t finished_ = 0;
   time_point asked_{};
   std::string last_reported_;  // code of the last reported reason
 };
 
-/// Explains the job's first closure in `state`, such as "QUEUED".
+/// `state` is for example "QUEUED".
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 
 }  // namespace muster::cli

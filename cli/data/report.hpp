@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-/// A data directory or etcd store at one point in time. `all` owns the view; one of the pointers
-/// also points to it.
+/// A data directory or etcd store at a point in time. `all` owns the view; one of the pointers also
+/// points to it.
 struct opened {
   std::unique_ptr<server::journal::view> all;
   server::journal::rocks_view const* directory = nullptr;
@@ -21,12 +21,11 @@ struct checked {
   opened from;
   server::journal::contents has;
   server::journal::found_blobs blobs;
-  std::optional<int> user;  ///< the process that uses the directory; see user_of
+  std::optional<int> user;  ///< process that uses the directory; see user_of
 };
 
 void print_json(checked const& c);
 void print(checked const& c);
-/// Prints a line for each missing blob that values refer to.
 void print_missing_blobs(std::ostream& out, server::journal::found_blobs const& blobs);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// The limits above or below which a value becomes a warning or a problem.
+// Limits at which a value becomes a warning or a problem.
 #include "cli/doctor/finding.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string fixed(double n, int digits = 1) {
   return out.str();
 }
 
-// Turns "0.1.0 (python 3.11.7)" into "0.1.0".
+// Shortens "0.1.0 (python 3.11.7)" to "0.1.0".
 std::string without_interpreter(std::string const& version) {
   return version.substr(0, version.find(" ("));
 }
@@ -131,7 +131,7 @@ std::chrono::sys_seconds parse_date(std::string const& text) {
   return std::chrono::sys_seconds(std::chrono::seconds(in ? ::timegm(&parts) : 0));
 }
 
-// The header has whole seconds, so the server's clock was within the second that it states.
+// The header has whole seconds, so the server's clock was within that second.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered) {
   using seconds = std::chrono::duration<double>;
@@ -243,7 +243,7 @@ findings judge_alerts(json::array const& items, std::string const& url) {
   for (auto const& i : items) {
     auto const command = text_of(i, "command");
     auto const detail = text_of(i, "detail");
-    // The failure of a job concerns its owner; the server itself is healthy.
+    // A failed job concerns its owner; the server itself is healthy.
     bool const of_user = text_of(i, "rule").ends_with("-failed");
     bool const grave = text_of(i, "severity") == "error" && !of_user;
     all.push_back({"health", grave ? result::problem : result::warning,

@@ -1,5 +1,5 @@
-// Findings of `muster doctor`, and judgement of measured values. Pure, so that tests need no faulty
-// machine.
+// Findings of `muster doctor`, and assessment of measured values. Pure, so that tests need no
+// faulty machine.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,44 +20,43 @@ enum class result { ok, warning, problem };
 char const* name(result r);
 
 struct finding {
-  // "ports", "clock", "files", "disk", "certificate", "token", "version", "health", "etcd"
+  // One of "ports", "clock", "files", "disk", "certificate", "token", "version", "health", "etcd".
   std::string check;
   result is = result::ok;
   std::string text;
-  std::string fix{};  // the exact remedy; may be empty
+  std::string fix{};  // the exact remedy; can be empty
 };
 using findings = std::vector<finding>;
 
-/// Compares the server's clock with this machine's. `date` is the header, in whole seconds, of an
-/// answer that was sent between the two times.
+/// Compares the server's clock with this machine's. `date` is the Date header, in whole seconds, of
+/// a response that was sent between the two times.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered);
-/// Parses "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if invalid.
+/// Parses "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if the text is invalid.
 std::chrono::sys_seconds parse_date(std::string const& text);
 
-/// Judges the open files of a process. `open` 0: unknown. `whose`: "this machine", "the server".
+/// `open` is 0 if unknown. `whose` is for example "this machine" or "the server".
 finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open);
 
 finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes);
 
-/// Judges a certificate that is valid from `begin` to `end`. `where` is its file or URL.
+/// `where` is the file or URL of the certificate.
 finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now);
 
-/// Compares this program, the server, and its workers (rows of tasks).
+/// Compares this program, the server, and the server's workers (rows of tasks).
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// Judges a failed request by its result. `why` is the text for users; `url` is as given. Unknown
-/// failures are findings of "health".
+/// `why` is the text for users; `url` is the URL as given. Unknown failures become findings of
+/// "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 
-/// Judges the version of the etcd with the server's data. Returns nothing if it is unknown.
+/// Assesses the version of etcd. Returns nothing if it is unknown.
 findings judge_etcd(std::string const& version);
 
-/// Converts the server's alerts to findings.
 findings judge_alerts(json::array const& items, std::string const& url);
 
 }  // namespace doctor

@@ -1,4 +1,3 @@
-// Checks sockets with Asio, certificates with OpenSSL, and the rest with system calls.
 #include "cli/doctor/machine_checks.hpp"
 
 #include <openssl/pem.h>
@@ -28,7 +27,6 @@ using error_code = boost::system::error_code;
 
 using certificate = std::unique_ptr<X509, freed_by<X509_free>>;
 
-/// Connects within `patience`, or returns the error.
 error_code connected(asio::io_context& io, tcp::socket& socket, std::string const& address) {
   auto const at = host_port::parse(address);
   error_code result = asio::error::timed_out;
@@ -146,7 +144,7 @@ findings check_https(std::string const& url) {
   context.set_verify_mode(asio::ssl::verify_none);  // only inspected; nothing is sent
   asio::ssl::stream<tcp::socket> stream(io, context);
   auto failed = connected(io, stream.next_layer(), authority);
-  if (failed) return {};  // reported by another check
+  if (failed) return {};  // another check reports the failure
   SSL_set_tlsext_host_name(stream.native_handle(), at.host.c_str());
   failed = asio::error::timed_out;
   stream.async_handshake(asio::ssl::stream_base::client, [&](error_code e) { failed = e; });

@@ -1,5 +1,5 @@
-// Checks of this machine and the network for `muster doctor`. They change nothing. One thread; each
-// network check ends after `patience`.
+// Checks of this machine and the network for `muster doctor`, which change nothing. One thread;
+// each network check ends after `patience`.
 #pragma once
 
 #include <chrono>
@@ -11,17 +11,17 @@ namespace muster::cli::doctor {
 
 constexpr std::chrono::seconds patience{3};
 
-/// Connects to HOST:PORT. `what`: "gRPC of cluster train".
+/// `address` is HOST:PORT. `what` is for example "gRPC of cluster train".
 finding probe_address(std::string const& what, std::string const& address);
-/// Checks that a server could listen there.
+/// Checks that a server can listen at the address.
 finding check_free_port(std::string const& address);
 finding check_files();
 /// Reports variables that TensorFlow's coordinator reads and Muster ignores.
 findings check_foreign_names();
-/// Checks a directory, or its nearest existing parent.
+/// Checks the directory or its nearest existing parent.
 finding check_disk(std::string const& path);
 findings check_certificates(std::string const& file);
-/// Certificates of a server at an https:// URL, trusted or not.
+/// Checks a server's certificates at an https:// URL, even if they are not trusted.
 findings check_https(std::string const& url);
 
 }  // namespace muster::cli::doctor

@@ -1,4 +1,5 @@
-// muster history: past activity of the server and its workers, including before its last start.
+// muster history: past activity of the server and its workers, including times before the server's
+// last start.
 #include <algorithm>
 #include <iostream>
 
@@ -74,8 +75,7 @@ void say_if_cut(json::value const& answer, char const* what) {
     std::cerr << what << " are read until " << local_time(until) << '\n';
 }
 
-// Warns of missing history. A token for one cluster cannot read the overview, so it gets no
-// warning.
+// A token restricted to one cluster cannot read the overview and gets no warning.
 void warn_of_missing(rest& server) {
   auto const answer = server.send("GET", "/api/v1/overview");
   if (!answer.ok()) return;
@@ -105,7 +105,7 @@ int run_history(history_options& o) {
   }
   print_charts(samples);
   print_stream(stream);
-  // The answer ends at most one step before the end of the range.
+  // A complete answer ends at most one step before the end of the range.
   auto const asked = o.when.to.empty() ? std::int64_t{0} : moment(server, "--to", o.when.to);
   for (auto const& [answer, what] : {std::pair(&samples, "charts"), std::pair(&stream, "workers")})
     if (asked > 0 && number_of(*answer, "until_ms") < asked) say_if_cut(*answer, what);

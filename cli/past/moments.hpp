@@ -1,5 +1,5 @@
-// Points in time as people write and read them, by this machine's clock; ages ("10m") by the
-// server's.
+// Times in readable form, in this machine's time zone. Ages such as "10m" are relative to the
+// server's clock.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace muster::cli {
 
-/// Returns "2026-11-27 03:12:05".
+/// Returns for example "2026-11-27 03:12:05".
 std::string local_time(std::int64_t ms);
 
-/// Returns Unix ms. Accepts an age "10m", a time of day "03:12" or "03:12:05" (the most recent),
-/// "2026-11-27T03:12:05" or without seconds (Z: UTC), and Unix ms.
-/// @throws command_error (usage) that names the flag.
+/// Returns Unix ms. Accepts an age ("10m"), the most recent "03:12" or "03:12:05",
+/// "2026-11-27T03:12:05" with optional seconds and Z (UTC), and Unix ms.
+/// @throws command_error (usage) that names the flag
 std::int64_t moment(rest& server, std::string const& flag, std::string const& text);
 
 struct time_range {

@@ -16,7 +16,7 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr std::int64_t after_ms = 10'000;  // events shortly after the end belong to it
+constexpr std::int64_t after_ms = 10'000;  // the report includes events shortly after the end
 
 class gathering {
  public:
@@ -32,7 +32,7 @@ class gathering {
   json::value const& of(char const* key) { return all_[key]; }
   void add(char const* key, json::value value) { all_[key] = std::move(value); }
   void leave_out(std::string const& sentence) { left_out_.emplace_back(sentence); }
-  /// Returns the answer. If there is no answer, returns null and lists it as missing.
+  /// Without an answer, returns null and lists the data as missing.
   json::value ask(std::string const& path, std::string const& what) {
     auto const answer = server_.send("GET", path);
     if (answer.ok()) return json::parse(answer.body);
@@ -102,7 +102,7 @@ void gathering::add_machines(std::int64_t from, std::string const& cluster,
 json::array logs(rest& server, std::string const& path, json::value const& program,
                  json::array const& ranks) {
   json::array out;
-  std::map<std::string, std::string> away;  // the reason, by worker
+  std::map<std::string, std::string> away;  // reason by worker
   auto const& rank = field_of(field_of(program, "cause"), "rank");
   for (bool const of_cause : {true, false})
     for (auto const& r : failed_first(ranks)) {
@@ -206,7 +206,7 @@ std::string report_on_run(rest& server, std::string const& cluster, std::uint64_
     return std::any_of(all.begin(), all.end(),
                        [run](auto const& one) { return count_of(one, "number") == run; });
   };
-  if (!is_there(runs))  // earlier than the runs that the cluster remembers
+  if (!is_there(runs))  // older than the runs that the cluster remembers
     for (auto& one : server.all(path + "/runs?", "runs")) runs.push_back(std::move(one));
   for (auto& one : runs) {
     if (count_of(one, "number") != run) continue;

@@ -1,5 +1,5 @@
-// Queries a server for the data of reports. Throws as rest if the subject cannot be read. Other
-// missing data is listed in `left_out`.
+// Queries a server for the data of reports. Throws as `rest` does if the subject cannot be read.
+// Other missing data is listed in `left_out`.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace muster::cli::postmortem {
 
 constexpr std::size_t logs_max = 64;     // number of ranks
-constexpr std::size_t events_max = 200;  // the newest of the report's time
+constexpr std::size_t events_max = 200;  // the newest within the report's time
 constexpr std::size_t events_asked = 10'000;
 
-/// Return the report. `path` is that of the program or job; `said` is an additional sentence for
+/// Returns the report. `path` is that of the program or job; `said` is an additional sentence for
 /// the head.
 std::string report_on_program(rest& server, std::string const& path, std::string const& said);
 std::string report_on_job(rest& server, std::string const& path, std::string const& said);
-/// @throws command_error (failed) if the cluster has no such run.
+/// @throws command_error (failed) if the cluster has no such run
 std::string report_on_run(rest& server, std::string const& cluster, std::uint64_t run);
 
 }  // namespace muster::cli::postmortem

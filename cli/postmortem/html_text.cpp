@@ -16,7 +16,7 @@ struct character {
   std::size_t bytes = 1;
 };
 
-// REQUIRES: valid UTF-8.
+// REQUIRES: the text is valid UTF-8.
 character character_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   auto const first = byte(0);
@@ -28,7 +28,7 @@ character character_at(std::string_view text, std::size_t at) {
 }
 
 // Returns true for invisible or misleading characters: controls, directional overrides, unusual
-// line separators, and characters without width.
+// line separators, and zero-width characters.
 bool hides(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200B || c == 0x200E ||
          c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) ||

@@ -7,23 +7,23 @@
 
 namespace muster::cli::postmortem {
 
-constexpr std::size_t text_bytes_max = 2'000;  // of a name, or a sentence
+constexpr std::size_t text_bytes_max = 2'000;  // of a name or a sentence
 
-/// Escapes text, with control characters and directional marks as numbers. Cuts the end of a long
-/// text, and states how much was omitted.
+/// Writes control characters and directional marks as numbers. Cuts the end of a long text, and
+/// states how much was omitted.
 std::string html(std::string_view text, std::size_t bytes_max = text_bytes_max);
-/// Returns lines of output without colour codes. Cuts the beginning of a long text.
+/// Returns output without colour codes. Cuts the beginning of a long text.
 std::string lines(std::string_view text, std::size_t bytes_max);
 
-/// Returns "2026-11-27 07:43:58 UTC", or with `exact` "2026-11-27 07:43:58.371 UTC". clock_of()
-/// returns "07:43:58.371". Both are empty for 0.
+/// utc() returns "2026-11-27 07:43:58 UTC", with milliseconds if `exact`; clock_of() returns
+/// "07:43:58.371". Both are empty for 0.
 std::string utc(std::int64_t ms, bool exact = false);
 std::string clock_of(std::int64_t ms);
-/// Returns "0.3 ms", "250 ms", "12.3 s", "3 min 5 s", "2 h 10 min", "3 d 4 h".
+/// Returns for example "0.3 ms", "12.3 s", "3 min 5 s" or "3 d 4 h".
 std::string lasted(double ms);
-/// Returns "12.5 GiB".
+/// Returns for example "12.5 GiB".
 std::string in_bytes(double bytes);
-/// Returns "1 rank", "1,200 ranks".
+/// Returns for example "1 rank" or "1,200 ranks".
 std::string plural(std::uint64_t n, std::string const& what);
 
 }  // namespace muster::cli::postmortem

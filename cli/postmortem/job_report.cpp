@@ -19,7 +19,7 @@ std::string in_words(json::value const& error) {
   return shown(error, "kind") + " " + (type.empty() ? "" : type + ": ") + shown(error, "message");
 }
 
-// Describes the job's own error and, if known, the closure that it belongs to.
+// Describes the job's own error and, if known, its closure.
 std::string first_failure(json::value const& job, json::array const& failed) {
   auto const& error = field_of(job, "error");
   for (auto const& c : failed)
@@ -87,7 +87,7 @@ json::array different_failures(json::array const& failed) {
   }
   json::array out;
   for (auto& [what, one] : of) out.push_back(std::move(one));
-  // Failures of inputs are consequences, not causes.
+  // Failed inputs are consequences, not causes.
   auto const weight = [](json::value const& one) {
     bool const input = text_of(field_of(field_of(one, "closure"), "error"), "kind") == "INPUT";
     return std::pair(!input, count_of(one, "count"));

@@ -1,5 +1,5 @@
-// The report on a job. Its `facts` (page.hpp) also contain `job`, closures that `failed` as REST
-// lists them, and `logs` {closure: lines}. Pure.
+// The report on a job. In addition to the members in page.hpp, its `facts` contain `job`, closures
+// that `failed` as REST lists them, and `logs` {closure: lines}. Pure.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace muster::cli::postmortem {
 
 constexpr std::size_t failed_looked_at_max = 1'000;  // closures
-constexpr std::size_t failures_max = 20;             // distinct ones
+constexpr std::size_t failures_max = 20;             // distinct failures
 constexpr std::size_t log_lines_max = 100;           // of the first closure of each failure
 constexpr std::size_t traceback_bytes_max = 32 << 10, printed_bytes_max = 64 << 10;
 
 /// Returns one closure of each distinct failure as {closure, count}, most frequent first, and
-/// failures of inputs last. Failures that differ only in numbers are equal.
+/// failed inputs last. Failures that differ only in numbers are equal.
 json::array different_failures(json::array const& failed);
 std::string job_report(json::value const& facts, spans const& done);
 

@@ -12,7 +12,7 @@ namespace muster::cli::postmortem {
 namespace {
 
 constexpr int width = 1000;
-constexpr int narrowest = 3;  // that is still visible
+constexpr int narrowest = 3;  // pixels that are still visible
 
 struct scale {
   std::int64_t from, to;

@@ -1,4 +1,4 @@
-// Timelines: lanes of inline SVG below a common axis. Pure.
+// Timelines: lanes of inline SVG above a common axis. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t lanes_max = 64;
 
-/// Style classes of bars.
 enum class shade : char {
   ok = 'o',
   failed = 'f',
@@ -28,7 +27,7 @@ struct lane {
     shade of = shade::ok;
   };
   std::string label;        // HTML
-  std::vector<bar> bars{};  // later ones cover earlier ones
+  std::vector<bar> bars{};  // later bars cover earlier bars
   bool first = false;       // preferred if there are too many lanes
 };
 
@@ -36,11 +35,11 @@ struct chart {
   std::int64_t from = 0, to = 0, units_a_ms = 1;
   std::vector<lane> lanes{};
   std::vector<lane::bar> across{};  // drawn in every lane
-  /// Returns HTML with an axis. `key` explains the colours: "o=ended well|f=failed".
+  /// Returns HTML with an axis. `key` explains the colours: "o=succeeded|f=failed".
   std::string text(std::string_view key) const;
 };
 
-/// Values from 0 to `most`; points in ms, without a value where there was no sample.
+/// Values from 0 to `most`; the times of points are in ms. A point without a sample has no value.
 struct curve {
   double most = 1, peak = 0;
   std::vector<std::pair<std::int64_t, std::optional<double>>> points{};

@@ -26,7 +26,7 @@ std::vector<named> all_of(std::string_view keys) {
   return all;
 }
 
-// Returns a strip for each figure that the machine reported in this time.
+// Returns a strip for each value that the machine reported in this time.
 std::string strips(json::value const& machine, std::int64_t from, std::int64_t to) {
   struct figure {
     char const *key, *name;
@@ -51,7 +51,7 @@ std::string strips(json::value const& machine, std::int64_t from, std::int64_t t
       if (values[i].is_number())
         c.peak = std::max(c.peak, *(point.second = values[i].to_number<double>()));
     }
-    c.most = std::max({f.most, c.peak, 1e-9});  // a lost machine only has samples
+    c.most = std::max({f.most, c.peak, 1e-9});  // a lost machine has only samples
     auto const peak = std::string_view(f.key).ends_with("bytes")
                           ? in_bytes(c.peak) + (f.most > 0 ? " of " + in_bytes(f.most) : "")
                       : f.most > 0

@@ -15,26 +15,26 @@ namespace muster::cli::postmortem {
 constexpr std::size_t page_bytes_max = std::size_t{8} << 20;  // further sections are omitted
 constexpr std::size_t rows_max = 512;                         // of a table
 
-/// Returns HTML, formatted by the end of the key: `…_ms` is a time or a duration, `…bytes` an
-/// amount. Empty for missing fields, null, and times that are 0.
+/// Formats HTML by the suffix of the key: `…_ms` is a time or a duration, `…bytes` an amount.
+/// Returns an empty string for missing fields, null, and zero times.
 std::string shown(json::value const& object, std::string_view key);
 /// Returns the existing fields of "Title=key|Title=key".
 std::string facts(json::value const& object, std::string_view keys);
-/// Returns a fact, or an empty string without a value, which is HTML.
+/// `value` is HTML. Returns an empty string if it is empty.
 std::string fact(std::string const& title, std::string const& value);
-/// Columns "Title=key|Title=key" below `title`. Empty for an empty list.
+/// `keys` lists the columns as "Title=key|Title=key". Returns an empty string for an empty list.
 std::string table(std::string const& title, json::array const& list, std::string_view keys);
-/// Adds `after_ms` to each entry: the time from `begun` to its `key`.
+/// Adds `after_ms` to each entry: the time from `begun` to the time in `key`.
 json::array since(json::array list, std::string_view key, std::int64_t begun);
-/// Returns "<b>train</b> has failed at 2026-11-27 07:43:58 UTC", for a program or job.
+/// Returns for example "<b>train</b> has failed at 2026-11-27 07:43:58 UTC".
 std::string how_it_is(json::value const& object);
 std::string folded(std::string const& title, std::string const& body, bool open = false);
-/// Returns the body below a heading, or an empty string without a body.
+/// Returns an empty string without a body.
 std::string headed(std::string const& title, std::string const& body);
 
 struct section {
   char const *id, *title;
-  std::string body;  // omitted if empty
+  std::string body;  // if empty, the section is omitted
 };
 
 struct page {
@@ -42,7 +42,7 @@ struct page {
   std::string tone;         // of the verdict: "bad", "good" or empty
   std::string verdict;      // HTML
   std::vector<section> sections{};
-  /// Returns the file: the sections, then machines and events of that time, settings, and missing
+  /// Returns the whole file: the sections, machines and events of that time, settings, and missing
   /// data.
   std::string text(json::value const& facts, std::int64_t from, std::int64_t to,
                    std::string const& settings);

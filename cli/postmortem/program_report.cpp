@@ -14,11 +14,10 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr std::int64_t late_ms_min = 1'000;  // of a barrier that counts as late
+constexpr std::int64_t late_ms_min = 1'000;  // above this, a barrier counts as late
 
 using ranks_of_logs = std::set<std::int64_t>;
 
-// Adds `label` to each entry.
 json::array labelled(json::array list, char const* number = "rank", char const* task = "task") {
   for (auto& r : list) {
     if (!r.is_object()) continue;
@@ -136,7 +135,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   return out;
 }
 
-// Returns a rank's bar, as far as its end is known.
+// The bar ends where the rank's end is known.
 lane::bar bar_of(json::value const& a, std::int64_t rank, json::value const& r, std::int64_t now) {
   auto const ended = number_of(a, "ended_ms"), own = number_of(r, "ended_ms");
   auto const& cause = field_of(a, "cause");
@@ -200,7 +199,7 @@ std::string logs(json::array const& all) {
   return out;
 }
 
-// Shows only names of environment variables, whatever the server returns.
+// Shows only the names of environment variables, whatever the server returns.
 std::string settings(json::value const& p) {
   return fact("Command", html(texts_of(p, "command", " "), 16'000)) +
          fact("Variables, names only", html(texts_of(p, "env"))) +

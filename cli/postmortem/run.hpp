@@ -1,5 +1,6 @@
-// The report on a run of a cluster. Its `facts` (page.hpp) also contain the `cluster`, its `run`
-// (the current generation or a past one) and, for the current one, `stragglers`. Pure.
+// The report on a run of a cluster. In addition to the members in page.hpp, its `facts` contain the
+// `cluster`, its `run` (the current generation or an earlier one) and, for the current one,
+// `stragglers`. Pure.
 #pragma once
 
 #include <string>

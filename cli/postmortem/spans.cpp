@@ -15,7 +15,7 @@ bool spans::read(std::string_view line) {
   auto const process = text_of(e, "pid"), thread = process + " " + text_of(e, "tid");
   auto name = text_of(field_of(e, "args"), "name");
   if (text_of(e, "name") == "process_name") names_[process] = name;
-  if (text_of(e, "name") == "thread_name")  // "worker:3 #2" are executions at the same time
+  if (text_of(e, "name") == "thread_name")  // "worker:3 #2" contains concurrent executions
     names_[thread] = name.substr(0, name.find(" #")) + " on " + names_[process];
   if (text_of(e, "ph") != "X") return true;
   if (all_.size() == spans_max) return false;

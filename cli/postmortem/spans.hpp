@@ -1,4 +1,4 @@
-// Executions of workers for a job, from GET /api/v1/jobs/{id}/trace: a timeline, and sums by
+// Executions of a job's closures, from GET /api/v1/jobs/{id}/trace: a timeline, and sums by
 // function and worker. Pure.
 #pragma once
 
@@ -15,12 +15,12 @@ constexpr std::size_t spans_max = 200'000;
 
 class spans {
  public:
-  /// Reads the next line. Returns false at the limit; this and further lines are omitted.
+  /// Returns false at the limit; this and further lines are omitted.
   bool read(std::string_view line);
   bool empty() const { return all_.empty(); }
 
-  /// Returns objects {name, count, failed, total_ms, median_ms, p95_ms, longest_ms}, largest total
-  /// first. `by_function`: of functions, else of workers.
+  /// Returns objects {name, count, failed, total_ms, median_ms, p95_ms, longest_ms} for functions
+  /// or workers, largest total first.
   json::array sums(bool by_function) const;
   std::string timeline(std::int64_t from_ms, std::int64_t to_ms) const;
 
@@ -30,7 +30,7 @@ class spans {
     std::int64_t from_us, took_us;
     shade of;
   };
-  std::map<std::string, std::string> names_;  // also of processes and threads, by number
+  std::map<std::string, std::string> names_;  // includes processes and threads, by number
   std::vector<span> all_;
 };
 

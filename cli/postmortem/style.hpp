@@ -3,7 +3,7 @@
 
 namespace muster::cli::postmortem {
 
-// The light colours are also used for printing; the dark ones are only for screens.
+// The light colours are also used for printing; the dark colours are only for screens.
 constexpr char style[] = R"(
 :root{color-scheme:light dark;--bg:#f3f4f6;--card:#fff;--t:#14181d;--t2:#4a5460;--l:#dfe3e8;
 --ok:#2f9494;--bad:#d7263a;--badt:#b01d2a;--badb:#fdecee;--okt:#0f6466;--okb:#e4f4f3;--off:#9aa4af;

@@ -1,4 +1,4 @@
-// Details of a program's attempt as text for users. Pure.
+// Details of a program attempt as text for users. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace muster::cli {
 /// Formats the answer of GET /api/v1/programs/{id}/attempts/{attempt}.
 std::string attempt_text(json::value const& answer);
 
-/// Returns "status 3", "signal 9", or why the rank could not be started. Empty: it has not ended.
+/// Returns "status 3", "signal 9", or why the rank could not be started; empty if it has not ended.
 std::string how_it_ended(json::value const& rank);
 
 }  // namespace muster::cli

@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-// Long enough for the largest upload on a slow connection.
+// Allows the largest upload on a slow connection.
 constexpr std::chrono::minutes put_limit{30};
 constexpr std::chrono::milliseconds drawn_every{100};
 

@@ -1,4 +1,5 @@
-// The directory that a program runs in: packed, and uploaded unless the server has it. Main thread.
+// The directory in which a program runs: packed, and uploaded unless the server has it. Main
+// thread.
 #pragma once
 
 #include <string>
@@ -9,13 +10,13 @@ namespace muster::cli {
 
 class code_upload {
  public:
-  /// Packs it, and shows the progress on a terminal.
-  /// @throws command_error (usage) if it cannot be packed.
+  /// Packs the directory, and shows the progress on a terminal.
+  /// @throws command_error (usage) if it cannot be packed
   explicit code_upload(std::string const& directory);
 
-  /// Returns the SHA-256, 64 hexadecimal digits.
+  /// Returns the SHA-256 in 64 hexadecimal digits.
   std::string const& hash() const { return hash_; }
-  /// Submits a program whose `upload` is this directory. Throws as rest.
+  /// Submits a program whose `upload` is this directory. Throws as `rest` does.
   json::value submit(rest& server, std::string const& body, bool once) const;
 
  private:

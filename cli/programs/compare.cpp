@@ -13,7 +13,7 @@
 namespace muster::cli {
 namespace {
 
-// Members that were requested. All others are results.
+// Requested members; all others are results.
 constexpr char const* spec_members[] = {
     "name",         "cluster",       "command",          "tasks",       "per_worker",
     "env",          "working_dir",   "upload",           "preload",     "store",
@@ -54,7 +54,7 @@ void add_latecomers(rest& server, std::string const& path, std::string const& at
   }
 }
 
-// Reads one attempt of a program, or the whole program with its last attempt.
+// Reads one attempt, or the whole program with its last attempt.
 side look_at(rest& server, std::string const& name) {
   auto const hash = name.rfind('#');
   auto const path = path_of_program(server, name.substr(0, hash));
@@ -82,7 +82,7 @@ side look_at(rest& server, std::string const& name) {
              {"ranks", number_of(its ? *its : s.program, "ranks")},
              {"hosts", its ? number_of(*its, "hosts") : 0},
              {"cause", field_of(whole, "cause")}};
-  if (attempt == last) {  // steps are reported only for the last attempt
+  if (attempt == last) {  // only the last attempt reports steps
     auto const& steps = field_of(s.program, "steps");
     s.facts["steps"] = number_of(steps, "most");
     s.facts["step_ms"] = real_of(steps, "median_ms");
@@ -146,7 +146,7 @@ std::string title(json::value const& of) {
   return text_of(of, "program") + (attempt.empty() ? "" : "#" + attempt);
 }
 
-// Returns "+12 %".
+// Returns for example "+12 %".
 std::string change(double a, double b) {
   if (a == b) return "same";
   if (a <= 0 || b <= 0) return {};

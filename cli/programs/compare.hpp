@@ -1,5 +1,5 @@
-// Compares two programs or attempts: duration, progress, late hosts, and different settings. Uses
-// only data of the server. Main thread.
+// Compares the duration, progress, late hosts and settings of two programs or attempts. Uses only
+// data of the server. Main thread.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace muster::cli {
 
-/// Returns {"a":…,"b":…,"hosts":[…], "settings":[…]}. `a` and `b` are names or ids, or
-/// NAME#ATTEMPT.
-/// @throws command_error or request_error if one does not exist.
+/// Returns {"a":…,"b":…,"hosts":[…], "settings":[…]}. `a` and `b` are names, IDs, or NAME#ATTEMPT.
+/// @throws command_error or request_error if one does not exist
 json::value comparison(rest& server, std::string const& a, std::string const& b);
 std::string comparison_text(json::value const& both);
 

@@ -45,13 +45,13 @@ class follower {
         explain(attempt);
         return end(program);
       }
-      // Longer pauses for many ranks, because each needs a query.
+      // Many ranks need longer pauses, because each needs a query.
       if (left == rank_log_reader::left::waiting) rest_for(300ms + 10ms * ranks.size());
     }
   }
 
  private:
-  // Pauses, but returns early on a signal.
+  // Returns early on a signal.
   void rest_for(std::chrono::milliseconds time) const {
     auto const until = std::chrono::steady_clock::now() + time;
     while (signals == passed_on_ && std::chrono::steady_clock::now() < until)
@@ -87,7 +87,7 @@ class follower {
     hang_ = std::move(hang);
   }
 
-  // Prints the reason of an attempt once, even if it began before the first query.
+  // Prints the reason for an attempt once, even if the attempt began before the first query.
   void explain(std::int64_t attempt) {
     if (attempt <= explained_) return;
     auto const answer = server_.get(path_ + "/attempts");
@@ -114,7 +114,7 @@ class follower {
   std::string const path_;
   rank_log_reader logs_;
   std::string told_, without_, hang_;
-  std::int64_t explained_ = 1;  // the last attempt whose reason was printed; the first has none
+  std::int64_t explained_ = 1;  // last attempt whose reason was printed; the first attempt has none
   int passed_on_ = 0;
 };
 

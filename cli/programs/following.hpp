@@ -1,4 +1,4 @@
-// Follows a program until it ends: prints its states on stderr and the output of ranks on stdout,
+// Follows a program until it ends: prints its states to stderr and the output of ranks to stdout,
 // and forwards Ctrl-C. Main thread, once in a process.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace muster::cli {
 
-/// Returns the exit status, see exit_status_of. The first SIGINT or SIGTERM asks the server to stop
-/// the program at `path`, a second cancels it, a third ends this process. Throws as rest; the
-/// program continues then.
+/// Returns the exit status, see exit_status_of(). The first SIGINT or SIGTERM asks the server to
+/// stop the program at `path`, the second cancels it, and the third ends this process. Throws as
+/// `rest` does; the program then continues.
 int follow_program(rest& server, std::string const& path);
 
 }  // namespace muster::cli

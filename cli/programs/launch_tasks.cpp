@@ -56,8 +56,8 @@ std::uint32_t amount_of(std::string const& name, std::string const& text) {
   return static_cast<std::uint32_t>(*amount);
 }
 
-// Applies values to types. A value for one type takes priority over a value for all. A resource of
-// 0 removes it from the type.
+// A value for one type takes precedence over a value for all types. A resource of 0 removes it from
+// the type.
 void give(json::object& groups, std::string const& flag, char const* member,
           std::map<std::string, json::value> const& said) {
   for (bool const of_one : {false, true}) {
@@ -73,7 +73,7 @@ void give(json::object& groups, std::string const& flag, char const* member,
         if (members.is_null()) members.emplace_object();
         auto const key = of_one ? name.substr(colon + 1) : name;
         if (of_one && what == json::value(0u))
-          members.as_object().erase(key);  // excludes the type from the value for all
+          members.as_object().erase(key);  // excludes the type from the value for all types
         else
           members.as_object()[key] = what;
       }

@@ -19,15 +19,15 @@ struct launch_tasks {
   std::vector<std::string> commands;           // "ps=python ps.py", run by a shell
 };
 
-/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without them, one task.
-/// Returns the most ranks on one worker; 0 without --nnodes.
+/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without these flags, to one
+/// task. Returns the maximum number of ranks on one worker, or 0 without --nnodes.
 /// @throws command_error (usage)
 std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes);
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 
 /// Returns the member `tasks` of a submission.
-/// @throws command_error (usage) that names the wrong flag.
+/// @throws command_error (usage) that names the wrong flag
 json::object tasks_json(launch_tasks const& given);
 bool all_have_commands(json::object const& tasks);
 

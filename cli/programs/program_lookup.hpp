@@ -8,8 +8,8 @@
 
 namespace muster::cli {
 
-/// Returns "/api/v1/programs/ID" for a name or id; for a name, the newest program. Throws as
-/// find_target.
+/// Returns "/api/v1/programs/ID" of the program with this ID, or of the newest program with this
+/// name. Throws as find_target().
 std::string path_of_program(rest& server, std::string const& name_or_id);
 
 /// Returns "rank 3", or "rank 3 (ps:0)" if its task is not worker:3. Without a number, returns the
@@ -17,19 +17,19 @@ std::string path_of_program(rest& server, std::string const& name_or_id);
 std::string rank_label_of(json::value const& rank, char const* number = "rank",
                           char const* task = "task");
 
-/// Sentences about lost workers that may still run ranks.
+/// Returns sentences about lost workers that may still be running ranks.
 std::vector<std::string> losses_of(json::value const& program);
 
 /// Returns the ranks of the last attempt, by number.
 json::array ranks_of(rest& server, std::string const& path);
 
-/// Returns how many ranks started without `preload`, and why the first did; or nothing.
+/// Returns how many ranks started without `preload`, and the reason of the first; can be empty.
 std::string without_preload(json::array const& ranks);
 
 bool has_ended(json::value const& program);
-/// Returns "train (prog_0000000000000001)".
+/// Returns for example "train (prog_0000000000000001)".
 std::string title_of(json::value const& program);
-/// Returns why it failed, with the last lines on stderr; or nothing.
+/// Returns why the program failed, with the last lines on stderr; can be empty.
 std::string cause_of(json::value const& program);
 /// Returns 0, or the status of the first failure, as `muster run` does.
 int exit_status_of(json::value const& program);

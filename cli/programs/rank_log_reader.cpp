@@ -1,5 +1,5 @@
-// Reads each rank's log in pieces. Continues with the next attempt when the present one had ended
-// before the query and all its output was read.
+// Reads each rank's log in pieces. Continues with the next attempt once the current attempt had
+// ended before the query and all its output has been read.
 #include "cli/programs/rank_log_reader.hpp"
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace muster::cli {
 
-// A rank that prints faster than it is read must not delay other ranks and signals.
+// A rank that prints faster than its output is read must not delay other ranks or signals.
 constexpr int pieces_max = 16;
-// Queries after the end: workers report the last lines with a short delay, or are lost.
+// Queries after the end, because workers report the last lines with a short delay, or are lost.
 constexpr int looks_max = 5;
 constexpr char const* piece_bytes = "&bytes=262144";
 
@@ -38,8 +38,8 @@ rank_log_reader::left rank_log_reader::look(json::value const& program, json::ar
   return left::more;
 }
 
-// Returns, for the last attempt, the ranks that have started, or that ended before they were seen
-// running; otherwise all.
+// For the last attempt, returns the ranks that have started, or that ended before they were seen
+// running; otherwise all ranks.
 std::map<std::int64_t, std::string> rank_log_reader::ranks_to_ask(json::array const& ranks,
                                                                   bool last) {
   std::map<std::int64_t, std::string> all;
@@ -77,7 +77,7 @@ rank_log_reader::left rank_log_reader::read_all_logs(json::array const& ranks, b
   return more ? left::more : waits ? left::waiting : left::nothing;
 }
 
-// Prints a line. A carriage return at the end marks an incomplete line.
+// A carriage return at the end marks an incomplete line.
 void rank_log_reader::print(rank const& r, std::string_view line) {
   bool const ended = !line.ends_with('\r');
   printer_.line(r.label, r.label + " | " + std::string(overwritten(line)), ended);
@@ -97,7 +97,7 @@ bool rank_log_reader::look(rank& r, std::int64_t number, bool over) {
   if (auto const task = text_of(piece, "task"); !task.empty())
     r.label = rank_label(static_cast<std::uint64_t>(number), task);
   bool const complete = is_true(piece, "complete");
-  if (!is_true(piece, "known")) {  // it has not begun, or never did
+  if (!is_true(piece, "known")) {  // the log has not begun, or never did
     r.complete = (over && complete) || asked_.once;
     return false;
   }
@@ -139,7 +139,7 @@ void print_program_logs(rest& server, std::string const& path, std::optional<std
   asked.one_attempt = attempt.has_value();
   if (rank) asked.rank = *rank;
   rank_log_reader all(server, path, asked);
-  // If the given rank or attempt does not exist, the server reports why.
+  // If the rank or attempt does not exist, the server reports why.
   auto const check = [&] {
     if (!rank && !attempt) return;
     auto const answer =

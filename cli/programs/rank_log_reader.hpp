@@ -1,6 +1,5 @@
-// Prints the output of a program's ranks as lines that begin with the rank. Reads it in pieces,
-// including attempts that begin and end between two queries. A terminal also shows incomplete
-// lines. Main thread.
+// Prints the output of a program's ranks as lines that begin with the rank. Includes attempts that
+// begin and end between two queries. A terminal also shows incomplete lines. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@
 namespace muster::cli {
 
 struct rank_logs_asked {
-  std::int64_t attempt = 0;            // first to read; 0: the last
-  std::optional<std::int64_t> rank{};  // unset: all ranks
+  std::int64_t attempt = 0;            // first to read; 0 means the last
+  std::optional<std::int64_t> rank{};  // if not set, all ranks
   bool one_attempt = false;
-  bool once = false;  // without waiting for more
+  bool once = false;  // do not wait for more
 };
 
 class rank_log_reader {
@@ -39,7 +38,7 @@ class rank_log_reader {
   void begin_row() { printer_.end(); }
   /// Prints incomplete lines that will not be completed.
   void finish();
-  /// Describes output that was unavailable since the last call; or empty.
+  /// Describes output that was unavailable since the last call; can be empty.
   std::string missing() { return std::exchange(missing_, {}); }
 
  private:
@@ -48,14 +47,14 @@ class rank_log_reader {
     std::uint64_t offset = 0;
     std::optional<std::uint64_t> size{};  // at its first query
     bool complete = false;
-    bool gone = false;  // the server reports that it is unavailable
+    bool gone = false;  // the server reports that the log is unavailable
     std::unique_ptr<line_splitter> lines{};
   };
   /// Returns the ranks by number, with labels as far as known.
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
   left read_all_logs(json::array const& ranks, bool last, bool over);
   void print(rank const& r, std::string_view line);
-  /// Returns whether there is more output now.
+  /// Returns whether more output is available now.
   bool look(rank& r, std::int64_t number, bool over);
   void end_attempt();
 
@@ -63,16 +62,16 @@ class rank_log_reader {
   std::string const path_;
   rank_logs_asked const asked_;
   std::int64_t attempt_;
-  std::optional<std::int64_t> count_{};  // ranks, unless it is the last attempt
-  int polls_after_end_ = 0;              // queries since it ended
+  std::optional<std::int64_t> count_{};  // number of ranks, unless it is the last attempt
+  int polls_after_end_ = 0;              // queries since the attempt ended
   line_printer printer_;
   std::map<std::int64_t, rank> ranks_;
   std::string why_, missing_;
 };
 
-/// Prints the output of one rank or of all, of one attempt or of the last. `follow`: until the
-/// program or the given attempt ends.
-/// @throws request_error if the rank or the attempt does not exist.
+/// Prints the output of one rank or all ranks, of one attempt or the last. With `follow`, continues
+/// until the program or the given attempt ends.
+/// @throws request_error if the rank or the attempt does not exist
 void print_program_logs(rest& server, std::string const& path, std::optional<std::uint32_t> rank,
                         std::optional<std::uint32_t> attempt, bool follow);
 

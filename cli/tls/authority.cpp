@@ -1,4 +1,3 @@
-// Creates X.509 certificates with OpenSSL, and writes files atomically.
 #include "cli/tls/authority.hpp"
 
 #include <fcntl.h>
@@ -25,7 +24,7 @@ constexpr std::size_t name_bytes_max = 64;  // of a common name
 constexpr std::size_t hosts_max = 100;
 constexpr std::size_t host_bytes_max = 253;
 constexpr long day = 24 * 60 * 60;
-constexpr long clock_skew = 60 * 60;  // accepted by machines whose clocks are behind
+constexpr long clock_skew = 60 * 60;  // tolerates machines whose clocks are behind
 
 using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
@@ -79,7 +78,7 @@ bool add(X509* to, X509* issuer, int what, std::string const& value) {
 bool set_serial(X509* c) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-  // Positive, and always of the same length.
+  // The number is positive and always has the same length.
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
   std::unique_ptr<BIGNUM, freed_by<BN_free>> const n(BN_bin2bn(bytes, sizeof bytes, nullptr));
   return n && BN_to_ASN1_INTEGER(n.get(), X509_get_serialNumber(c)) != nullptr;
@@ -92,8 +91,8 @@ std::string alternative_names(std::vector<std::string> const& hosts) {
   return text;
 }
 
-/// Creates a certificate; without an issuer, a self-signed authority. Null: OpenSSL failed, which
-/// is not expected.
+/// Without an issuer, creates a self-signed authority. Returns null if OpenSSL fails, which is not
+/// expected.
 x509_ptr make_certificate(EVP_PKEY* key, certificate_request const& r, pair const* issuer) {
   x509_ptr c(X509_new());
   auto* const signed_by = issuer ? issuer->certificate.get() : c.get();

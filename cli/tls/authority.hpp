@@ -1,6 +1,6 @@
 // A private certificate authority in a directory: ca.pem and ca.key, and NAME.pem and NAME.key for
-// the certificates that it issues. Keys use the curve P-256; only their owner can read them. Any
-// thread, but only one at a time in a directory.
+// each issued certificate. Keys use the curve P-256; only their owner can read them. Any thread,
+// but only one at a time in a directory.
 #pragma once
 
 #include <filesystem>
@@ -15,20 +15,20 @@ constexpr unsigned certificate_days_max = 36'500;
 
 struct certificate_request {
   std::string name;  // of the files; also the common name
-  // DNS names and addresses of the certificate; empty: a client certificate.
+  // DNS names and addresses of the certificate; empty for a client certificate.
   std::vector<std::string> hosts;
   unsigned days = 365;  // no longer than the authority's own validity
 };
 
 bool has_authority(std::filesystem::path const& directory);
 
-/// Creates the directory if necessary. FAILED_PRECONDITION: (a part of) an authority exists, or the
-/// system's error about a file.
+/// Creates the directory if necessary. Returns FAILED_PRECONDITION if a part of an authority
+/// exists, or the system's error about a file.
 muster::status make_authority(std::filesystem::path const& directory, unsigned days);
 
-/// Issues a certificate; atomically replaces a key and a certificate of the same name.
-/// INVALID_ARGUMENT: the name or a host is invalid. FAILED_PRECONDITION: the authority cannot be
-/// read or has expired, or the system's error about a file.
+/// Issues a certificate; atomically replaces a key and a certificate of the same name. Returns
+/// INVALID_ARGUMENT if the name or a host is invalid. Returns FAILED_PRECONDITION if the authority
+/// has expired or cannot be read, or the system's error about a file.
 muster::status issue(std::filesystem::path const& directory, certificate_request const& r);
 
 /// Returns localhost with its addresses, and this machine's name.

@@ -1,4 +1,3 @@
-// Queries and renders a frame: totals, tasks, programs, and the slowest closures.
 #include "cli/top/frame.hpp"
 
 #include <algorithm>
@@ -34,7 +33,8 @@ std::int64_t started(json::value const& closure) {
   return attempts.empty() ? 0 : number_of(attempts.back(), "started_ms");
 }
 
-// Returns the jobs that run most closures. Queries RUNNING, which older servers also support.
+// Returns the jobs that run most closures. Queries RUNNING, because older servers support it as
+// well.
 json::array busiest(rest& server, std::string const& cluster) {
   auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
   auto const running = [](json::value const& job) {
@@ -86,7 +86,7 @@ std::vector<std::string> printed(table const& rows) {
   return lines;
 }
 
-// Returns the age of a time by this machine's clock, which may be behind the server's.
+// Uses this machine's clock, which may be behind the server's.
 std::chrono::milliseconds since(std::int64_t unix_ms) {
   using namespace std::chrono;
   auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
@@ -169,7 +169,7 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
   return lines;
 }
 
-// Returns nothing if no program is active, since most clusters have none.
+// Returns nothing if no program is active, because most clusters have none.
 std::vector<std::string> program_lines(frame const& f) {
   if (f.programs.empty()) return {};
   table rows({"PROGRAM", "STATE", right("RANKS"), right("ATTEMPT"), right("STEP"), right("AGE"),
@@ -196,7 +196,7 @@ std::vector<std::string> closure_lines(frame const& f) {
   return printed(rows);
 }
 
-/// Appends at most `room` lines. If some are omitted, the last line states how many.
+/// If lines are omitted, the last line states how many.
 void append(std::vector<std::string>& to, std::vector<std::string> lines, std::size_t room) {
   if (lines.size() > room) {
     auto const hidden = lines.size() - room + 1;
@@ -256,7 +256,7 @@ std::vector<std::string> lines_of(frame const& f, rates const& r, view_options c
   auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);
   auto programs = program_lines(f);
   auto left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
-  auto const ours = std::min(programs.size(), left / 3);  // the others have at least two thirds
+  auto const ours = std::min(programs.size(), left / 3);  // the other rows have at least two thirds
   left -= ours;
   auto const room =
       std::min(closures.size(), std::max(left / 2, left - std::min(left, tasks.size())));

@@ -12,12 +12,11 @@ namespace muster::cli::top {
 
 using steady = std::chrono::steady_clock;
 
-/// A snapshot, limited to `tasks_max` tasks, `programs_max` programs, and closures of
-/// `jobs_examined` jobs.
+/// Limited to `tasks_max` tasks, `programs_max` programs, and closures of `jobs_examined` jobs.
 struct frame {
   json::value version, overview;
   json::array tasks;
-  json::array programs;  // the newest unfinished ones
+  json::array programs;  // newest unfinished programs
   json::array slowest;   // running closures, earliest start first
   std::size_t alerts = 0;
   steady::time_point at;
@@ -31,10 +30,10 @@ json::object to_json(frame const& f);
 enum class order { task, running, rate, failed };
 order after(order o);
 
-/// Rates between frames, by incarnation: a replaced task begins again.
+/// Rates between frames, by incarnation: the rate of a replaced task starts again.
 class rates {
  public:
-  /// Closures that a task finishes per second; negative: not known yet.
+  /// Returns closures that a task finishes per second; negative if not known yet.
   double of(json::value const& task) const;
   void take(frame const& f);
 
@@ -51,10 +50,10 @@ struct view_options {
   order sorted = order::task;
   std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
   std::string url;
-  std::string away;  // why there is no newer frame; or empty
+  std::string away;  // why there is no newer frame; can be empty
 };
 
-/// Returns at most `height` lines, each at most `width` wide, without line ends.
+/// Returns at most `height` lines of at most `width` columns, without line ends.
 std::vector<std::string> lines_of(frame const& f, rates const& r, view_options const& l);
 
 }  // namespace muster::cli::top

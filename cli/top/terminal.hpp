@@ -24,12 +24,12 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // the signal, if stopped
+    int signal = 0;  // if stopped
   };
-  /// Waits for a key, a signal or wake(), without deadline. Handles SIGTSTP: restores the terminal
-  /// until the program continues.
+  /// Waits for a key, a signal or wake(), without a deadline. Handles SIGTSTP: restores the
+  /// terminal until the program continues.
   heard wait();
-  /// Makes wait() return. Any thread.
+  /// Any thread.
   void wake();
 
   struct size {
@@ -37,7 +37,7 @@ class terminal {
   };
   size measure() const;
   void draw(std::vector<std::string> const& lines);
-  /// Restores the terminal, as does the destructor.
+  /// Restores the terminal, as the destructor does.
   void give_back();
 
  private:

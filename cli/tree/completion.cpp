@@ -20,12 +20,12 @@ std::string quoted(std::string const& text) {
   return "'" + replaced(text, '\'', "'\\''") + "'";
 }
 
-// Quotes text for fish, where a backslash is special.
+// In fish, a backslash is special.
 std::string quoted_for_fish(std::string const& text) {
   return "'" + replaced(replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// Shortens a description to one line of a menu.
+// Shortens a description to one menu line.
 std::string short_text(std::string const& about) {
   auto const end = std::min({about.find("; "), about.find(": "), about.find(" [")});
   return about.substr(0, end);

@@ -32,7 +32,7 @@ bool goes_on(std::string const& line, std::string const& next) {
          !next.starts_with("Exit");
 }
 
-// Wraps one line of a list. Continuation lines are indented to the text after the wide gap.
+// Continuation lines are indented to the text after the wide gap.
 std::string indented(std::string const& line, std::size_t columns) {
   auto const begin = line.find_first_not_of(' ');
   auto const gap = line.find("  ", begin);

@@ -10,8 +10,8 @@ namespace muster::cli {
 /// Returns the width of the terminal on stdout, at most 100; 100 without a terminal.
 std::size_t help_columns();
 
-/// Wraps `text` to `columns`, with all but the first line indented. `at`: columns already used on
-/// the first line.
+/// Wraps `text` to `columns`, with all but the first line indented. `at` is the number of columns
+/// already used on the first line.
 std::string wrapped(std::string const& text, std::size_t columns, std::size_t indent,
                     std::size_t at);
 
@@ -36,7 +36,7 @@ class help_formatter : public CLI::Formatter {
 
   std::size_t columns_;
   mutable bool brief_ = false;        // while make_help runs
-  mutable std::size_t left_out_ = 0;  // omitted flags
+  mutable std::size_t left_out_ = 0;  // number of omitted flags
 };
 
 }  // namespace muster::cli

@@ -1,4 +1,3 @@
-// Generates one page for each command.
 #include <cctype>
 #include <cstdint>
 #include <cstdio>

@@ -11,8 +11,8 @@ bool is_word(std::string const& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), fits);
 }
 
-/// Returns the choices that a value's type lists: "table" and "json" for "table|json", "list" and
-/// "get" for "list | get KEY". Returns nothing for "JOB_ID|CLOSURE_ID" or a single name.
+/// Returns the choices in a value's type: "table" and "json" for "table|json", "list" and "get" for
+/// "list | get KEY". Returns nothing for "JOB_ID|CLOSURE_ID" or a single name.
 std::vector<std::string> choices_in(std::string const& type) {
   std::vector<std::string> choices;
   auto parts = std::istringstream(type);

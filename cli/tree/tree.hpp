@@ -1,5 +1,5 @@
-// The command line as data, read from CLI11's tree; completion scripts and man pages generated from
-// it. Pure.
+// The command line as data from CLI11's tree, and the completion scripts and man pages generated
+// from it. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,9 @@
 namespace muster::cli {
 
 struct option_info {
-  std::vector<std::string> names;    // "-o", "--file"; empty for a positional
-  std::string value;                 // "FILE"; empty: no value
-  std::vector<std::string> choices;  // possible values, if they are listed
+  std::vector<std::string> names;    // "-o", "--file"; empty for a positional argument
+  std::string value;                 // "FILE"; empty without a value
+  std::vector<std::string> choices;  // possible values, if listed
   std::string about;
   bool required = false;
 
@@ -34,14 +34,14 @@ std::vector<command_info const*> all_verbs(command_info const& top);
 
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
 
-// Completion of commands, flags, choices and files, but not of ids, which only the server knows.
+// Completes commands, flags, choices and files, but not IDs, which only the server knows.
 std::string bash_completion(command_info const& top);
 std::string zsh_completion(command_info const& top);
 std::string fish_completion(command_info const& top);
 
 // Man pages in roff with the man(7) macros.
 
-/// Returns "muster", "muster-serve", "muster-bench-kv".
+/// Returns for example "muster" or "muster-bench-kv".
 std::string page_name(command_info const& v);
 /// The text of a man page's header and footer.
 struct edition {

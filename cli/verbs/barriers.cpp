@@ -20,7 +20,7 @@ struct barriers_options : server_options {
   duration timeout = std::chrono::seconds(60);
 };
 
-// The server parks a request at most this long; longer waits take several requests.
+// Maximum wait of one request; longer waits take several requests.
 constexpr duration one_wait = std::chrono::minutes(10);
 
 std::string base(barriers_options const& o) {
@@ -54,7 +54,7 @@ void list(rest& server, barriers_options const& o) {
     std::cerr << "there are more; raise --limit to see them\n";
 }
 
-// Prints the waiting tasks, the first to arrive at the top.
+// Prints the waiting tasks in order of arrival.
 void print_arrivals(json::array arrivals) {
   if (arrivals.empty()) return;
   auto const came = [](json::value const& a) { return number_of(a, "came_ms"); };
@@ -123,7 +123,7 @@ void show_stragglers(json::value const& s, output_format output) {
       {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
   for (auto const& t : list_of(s, "tasks")) {
-    if (++rows > 20) break;  // --output json contains all of them
+    if (++rows > 20) break;  // --output json contains all rows
     tasks.add({text_of(t, "task"), host_text(t), text_of(t, "last"), text_of(t, "barriers"),
                ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
   }

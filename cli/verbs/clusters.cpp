@@ -1,4 +1,4 @@
-// muster clusters: declares, shows, fails and forgets clusters of agents.
+// muster clusters: declares, shows, fails and deletes clusters of agents.
 #include <algorithm>
 #include <iostream>
 
@@ -84,7 +84,7 @@ std::string rules_of(json::value const& c) {
   return text;
 }
 
-// Returns "worker=8, ps=2".
+// Returns for example "worker=8, ps=2".
 std::string jobs_text(json::value const& jobs) {
   std::string text;
   if (auto const* all = jobs.if_object())

@@ -29,12 +29,12 @@ struct data_options {
   std::optional<std::string> kind, cluster;
   std::optional<std::uint64_t> limit;
   bool dry_run = false, drop = false;
-  server::shared_store store;  // access to etcd; its address is an argument
+  server::shared_store store;  // access to etcd, whose address is an argument
 };
 
 std::sig_atomic_t volatile broken_off = 0;
 
-/// Prints progress. A signal interrupts cleanly.
+/// Prints progress. A signal interrupts the work cleanly.
 class long_work {
  public:
   long_work() {
@@ -115,7 +115,7 @@ int check(parsed_action const& words, data_options const& o) {
   return c.blobs.missing.empty() ? exit_ok : exit_failed;
 }
 
-/// Adds text. If it is not UTF-8, it becomes base64, with a suffix in its name.
+/// Text that is not UTF-8 becomes base64, with a suffix in its name.
 void add_text(json::object& into, std::string name, std::string_view text) {
   bool const plain = is_utf8(text);
   into[plain ? name : name + "_base64"] = plain ? std::string(text) : base64(text);
@@ -135,8 +135,8 @@ journal::entry_kind const* kind_wanted(parsed_action const& words, data_options 
   throw words.wrong("--kind " + *o.kind + " is not one of " + known_kinds());
 }
 
-/// Returns whether the reader still reads.
-/// @throws command_error if output was lost, as on a full disk.
+/// Returns whether the reader is still reading.
+/// @throws command_error if output was lost, for example on a full disk
 bool is_read(std::ostream& out) {
   if (out) return true;
   if (errno == EPIPE) return false;
@@ -311,7 +311,8 @@ void add_data(CLI::App& app, choice& chosen) {
             "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: table or json");
-  // Not from the environment or a file, because a dump that silently lacks entries misleads.
+  // Not read from the environment or a file, because a dump that silently lacks entries is
+  // misleading.
   add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + known_kinds())
       ->configurable(false);
   add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")

@@ -16,7 +16,7 @@ using doctor::finding;
 using doctor::findings;
 using doctor::result;
 
-// The ports of further clusters are not checked, since each check can take seconds.
+// The ports of further clusters are not checked, because each check can take seconds.
 constexpr std::size_t clusters_tried = 16;
 constexpr std::size_t tasks_examined = 10'000;
 
@@ -29,7 +29,7 @@ void add(findings& all, findings more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// Returns the value of a metric without labels; 0 if `text` does not contain it.
+// Returns the value of a metric without labels, or 0 if it is missing.
 std::uint64_t metric(std::string const& text, std::string const& name) {
   auto const at = text.find("\n" + name + " ");
   return at == std::string::npos
@@ -83,7 +83,7 @@ findings check_store(json::value const& overview) {
   return all;
 }
 
-// Checks a server that is ready.
+// The server is ready.
 findings probe_server(rest& server) {
   findings all{{"ports", result::ok, "HTTP at " + server.url() + " accepts work"}};
   add(all, check_ports(server));
@@ -101,7 +101,7 @@ findings probe_server(rest& server) {
   return all;
 }
 
-// Checks a server that answers but is not ready: it is starting, on standby or stopping.
+// The server answers but is not ready: it is starting, on standby or stopping.
 findings check_waiting_work(rest& server, muster::http_response const& ready) {
   auto const problem = rest::problem(ready);
   auto const why = server.url() + " does not accept work: " + problem.what();

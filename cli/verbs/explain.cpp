@@ -1,5 +1,5 @@
-// muster explain: explains why a closure waits, moved or failed. For a job, explains one closure of
-// each unfinished state.
+// muster explain: explains why a closure is waiting, was moved or failed. For a job, explains one
+// closure of each unfinished state.
 #include <iostream>
 
 #include "cli/actions.hpp"

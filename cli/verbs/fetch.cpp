@@ -19,7 +19,7 @@ struct fetch_options {
   result_format output = result_format::values;
 };
 
-// The server parks a request at most this long; longer waits take several requests.
+// Maximum wait of one request; longer waits take several requests.
 constexpr auto fetch_wait = std::chrono::seconds(30);
 
 int fetch_value(rest& server, fetch_options const& o) {

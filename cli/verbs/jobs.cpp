@@ -38,8 +38,7 @@ std::string not_kept(json::value const& job) {
   return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept across a restart";
 }
 
-// Describes the kind of a job. A stream has a generation, and one that holds values may be waiting
-// for its client.
+// A stream has a generation. A stream that holds values may be waiting for its client.
 std::string kind_of(json::value const& job) {
   auto const& generation = field_of(job, "generation");
   if (generation.is_null()) return "job";
@@ -53,7 +52,7 @@ std::string kind_of(json::value const& job) {
          (is_true(holding, "detached") ? " after its work" : " without a client");
 }
 
-// Returns functions and their numbers of closures, most first. The graph lists few closures
+// Returns functions with their numbers of closures, largest first. The graph lists few closures
 // individually, and many by function.
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
@@ -138,7 +137,7 @@ int cancel(cancel_options& o) {
   auto const known = server.get(what.path);
   auto const before = text_of(known, "state");
   bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
-  // Cancelling a program that has ended is refused; a job accepts it.
+  // The server refuses to cancel a program that has ended; a job accepts it.
   auto const answer =
       ended && what.kind == target::program ? known : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
@@ -153,8 +152,7 @@ struct failed_jobs : server_options {
   std::string name, cluster;
 };
 
-// Prints a failed retry. Throws if the server did not answer, since it would not answer for the
-// next job either.
+// Throws if the server did not answer, because it would not answer for the next job either.
 void report_not_retried(request_error const& why, std::string const& job) {
   if (why.end().status == 0) throw why;
   std::cerr << job << " was not retried: " << why.what() << '\n';

@@ -22,7 +22,7 @@ struct kv_options : server_options {
 };
 
 constexpr duration wait_default = std::chrono::seconds(60);
-// The server parks a request at most this long; longer waits take several requests.
+// Maximum wait of one request; longer waits take several requests.
 constexpr duration one_key_wait = std::chrono::seconds(30);
 
 std::string base(kv_options const& o) {
@@ -57,7 +57,7 @@ int print_value(std::string const& key, muster::http_response const& got, output
     std::cout << json::serialize(o) << '\n';
     return exit_ok;
   }
-  std::cout << got.body;  // unchanged, since a pipe may need every byte
+  std::cout << got.body;  // unchanged, because a pipe may need every byte
   if (isatty(STDOUT_FILENO) && !got.body.ends_with('\n')) std::cout << '\n';
   return exit_ok;
 }
@@ -142,7 +142,7 @@ int waits(rest& server, parsed_action const& words, kv_options const& o) {
 }
 
 int run_kv(kv_options& o) {
-  // A value that begins with a dash would be taken for a flag.
+  // CLI11 would treat a value that begins with a dash as a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
   parsed_action const words(
       "kv", o.words,

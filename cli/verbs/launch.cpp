@@ -76,7 +76,6 @@ int run_launch(launch_verb_options& o) {
   return follow_program(server, "/api/v1/programs/" + percent_encoded(id));
 }
 
-// Adds the flags for start, end and restarts.
 void add_times(body_flags& program) {
   program.number("--max-restarts,--max_restarts",
                  "Number of times that all ranks start again after a failure (0)");

@@ -24,10 +24,10 @@ struct postmortem_options {
 
 struct found {
   std::string path{}, id{};
-  std::size_t others = 0;  // older ones with this name
+  std::size_t others = 0;  // older subjects with this name
 };
 
-// Finds the subject by its id, or else the newest with its name. `all` is a path such as
+// Finds the subject by its ID, or else the newest with its name. `all` is a path such as
 // /api/v1/programs, whose answers contain `key`.
 std::optional<found> find(rest& server, std::string const& all, std::string const& key,
                           postmortem_options const& o) {
@@ -52,8 +52,8 @@ void throw_failed(std::string const& file) {
   throw command_error(exit_failed, "cannot write " + file + ": " + std::strerror(errno));
 }
 
-// Writes the file atomically: writes a temporary file next to it and renames it. Only the owner can
-// read it, since logs may contain secrets.
+// Replaces the file atomically by renaming a temporary file. Only the owner can read it, because
+// logs may contain secrets.
 void write(std::string const& file, std::string const& text) {
   struct stat there {};
   if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode))

@@ -1,4 +1,4 @@
-// muster proxy: provides one address for several servers of which one is active.
+// muster proxy: provides one address for several servers, of which one is active.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// muster resolve: prints the tasks of a cluster and their addresses, as found by a resolver.
+// muster resolve: prints the tasks of a cluster and their addresses, as a resolver finds them.
 #include <unistd.h>
 
 #include <boost/json.hpp>
@@ -23,9 +23,9 @@ struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
-  std::string of_task;    // "worker:1", "worker" or ":1"; empty: this process's own task
-  std::string rpc_layer;  // "none": only the address
-  std::string devices;    // a file with their names, or "-"
+  std::string of_task;    // "worker:1", "worker" or ":1"; empty for this process's own task
+  std::string rpc_layer;  // "none" prints only the address
+  std::string devices;    // a file with device names, or "-"
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
   output_format output = output_format::json;
@@ -38,7 +38,7 @@ std::chrono::milliseconds in_ms(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d);
 }
 
-/// Calls `ask`; with --wait, repeats it while that may help.
+/// Calls `ask`; with --wait, repeats the call while a retry may help.
 template <class Ask>
 auto asked(resolve_options const& o, Ask ask) {
   using clock = std::chrono::steady_clock;
@@ -144,8 +144,8 @@ found_coordinator leading_task(cluster_spec const& spec) {
   return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
 }
 
-/// Prints the API's information about a TPU. Returns exit_failed unless it is READY and HEALTHY.
-/// Errors: invalid if the resolver is of another kind, or if the TPU was not given by name.
+/// Prints the API's information about a TPU. Returns exit_failed unless the TPU is READY and
+/// HEALTHY. Throws as health_of().
 exit_status print_health(cluster_resolver& resolver, output_format output) {
   auto const health = health_of(resolver);
   json::value const told(health.told);
@@ -161,7 +161,7 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
   return health.is_healthy ? exit_ok : exit_failed;
 }
 
-/// Reads the names of devices, one per line. Errors: missing if the file cannot be read.
+/// Reads device names, one per line. Throws cluster_error: missing if the file cannot be read.
 std::vector<std::string> read_devices(std::string const& path) {
   std::ifstream file;
   if (path != "-") file.open(path);
@@ -191,7 +191,7 @@ exit_status print_accelerators(cluster_resolver& resolver, resolve_options const
 }
 
 /// Prints the coordinator that runs next to a TPU, or else the leading task: ps 0, chief 0 or
-/// worker 0. Errors: missing if there is none.
+/// worker 0. Throws cluster_error: missing if there is none.
 exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
   auto const beside = coordinator_beside_tpu(resolver);
   auto const found = beside ? *beside : leading_task(resolver.cluster_spec());
@@ -211,7 +211,7 @@ sigset_t ends() {
 /// Prints changes until a signal arrives or the reader of the output exits.
 void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o) {
   auto const set = ends();
-  // Before the watch's thread starts, since it inherits the mask.
+  // Set before the watch starts its thread, which inherits the mask.
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   auto const format = o.output;
   cluster_watch changes(

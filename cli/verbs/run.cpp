@@ -45,9 +45,9 @@ struct run_options {
 /// A cluster that is declared on a running server for the duration of the run.
 class declaration {
  public:
-  /// Declares the cluster with its training tasks, each of which connects as an agent. `store` is
-  /// "server" for a TCPStore on the server; if empty, there is one if the server's main cluster has
-  /// one.
+  /// Declares the cluster with its training tasks, each of which connects as an agent. If `store`
+  /// is "server", the server provides a TCPStore. If it is empty, the server does so only if its
+  /// main cluster has a TCPStore.
   /// @throws command_error
   declaration(rest_options run_options, std::string name, cluster_spec const& spec,
               std::string const& store)
@@ -64,7 +64,7 @@ class declaration {
     address_ = server_.reachable(text_of(declared, "address"));
     if (body.contains("torch")) store_ = server_.reachable(text_of(declared, "torch_address"));
   }
-  /// Removes the cluster from the server; prints a failure to stderr.
+  /// Prints a failure to stderr.
   ~declaration() {
     try {
       server_.remove("/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
@@ -74,12 +74,11 @@ class declaration {
   }
   declaration(declaration const&) = delete;
 
-  /// Returns the address of the coordination service, as reachable from hosts that reach the
-  /// server's URL.
+  /// Returns the address of the coordination service for hosts that can reach the server's URL.
   std::string const& address() const { return address_; }
-  /// Returns the address of the TCPStore; empty: there is none.
+  /// Returns an empty string if there is no TCPStore.
   std::string const& store() const { return store_; }
-  /// Gives processes that start from now on an empty TCPStore.
+  /// Processes that start later get an empty TCPStore.
   void renew_store() {
     if (store_.empty()) return;
     try {
@@ -95,8 +94,8 @@ class declaration {
   std::string name_, address_, store_;
 };
 
-// Returns the server of the environment. Inside another run the variable is that run's, for its
-// tasks only, and is ignored.
+// Returns the server in the environment. Inside another run, the variable applies only to that
+// run's tasks and is ignored.
 std::string server_of_environment() {
   auto const* server = std::getenv("MUSTER_COORDINATOR");
   return server && !std::getenv("MUSTER_TASK_TYPE") ? server : "";
@@ -169,7 +168,7 @@ void check_size(launch::plan_request const& p, run_cluster const& c) {
                                         std::to_string(launch::processes_max));
 }
 
-// Chooses new ports for each start, because those of the previous start may still be in use.
+// Chooses new ports for each start, because the ports of the previous start may still be in use.
 void choose_ports(run_options const& o, launch::plan_request& p, run_cluster const& c) {
   if (p.own) return;
   auto const workers = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : 0;

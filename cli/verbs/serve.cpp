@@ -154,8 +154,8 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
             "Serve the dashboard from this directory (for developers)");
 }
 
-// Adds the flags that declare clusters. --cluster is repeatable. Its environment variable holds
-// several clusters, separated by spaces.
+// The environment variable of the repeatable flag --cluster contains several clusters, separated by
+// spaces.
 void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take = [&c](std::vector<std::string> const& given) {
     c.clusters.clear();

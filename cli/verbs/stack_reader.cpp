@@ -1,5 +1,5 @@
-// muster stack-reader: started by workers to name the frames of their ranks' stacks. It is not
-// listed in the help, because people do not use it.
+// muster stack-reader: workers start it to name the frames of their ranks' stacks. The help omits
+// this command, because users do not run it.
 #include <unistd.h>
 
 #include "cli/command.hpp"

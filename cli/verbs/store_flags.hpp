@@ -1,4 +1,4 @@
-// The flags for access to etcd of `serve`, `data` and `token`, and errors of the latter two.
+// The etcd access flags of `serve`, `data` and `token`, and errors of the latter two.
 #pragma once
 
 #include <unistd.h>
@@ -21,8 +21,8 @@ inline void add_store_access(CLI::App& verb, server::shared_store& s) {
             "Password of the user in --store: the file's first line");
 }
 
-/// Returns the access to a store. `text` has the form of --store.
-/// @throws command_error for wrong usage, or if a file cannot be read.
+/// `text` has the form of --store.
+/// @throws command_error for wrong usage, or if a file cannot be read
 inline server::journal::etcd::access store_access(std::string const& text, server::shared_store s) {
   auto where = server::journal::etcd::parse_address(text);
   if (!where) throw command_error(exit_usage, for_terminal(where.error().message));
@@ -45,8 +45,8 @@ T value_or_throw(muster::result<T> r) {
   return std::move(*r);
 }
 
-/// Returns a callback for the leader of etcd: ends the process when another becomes the leader,
-/// because nothing must be written then.
+/// The returned callback ends the process when another process becomes the leader of etcd, because
+/// nothing must be written after that.
 inline auto on_leadership_lost(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": aborted because " << why << std::endl;

@@ -81,8 +81,7 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
         take, results_patience);
 }
 
-// Prints log lines until the job has ended. On a terminal, the newest incomplete line follows the
-// bar.
+// On a terminal, the newest incomplete line follows the bar.
 void print_lines(rest& server, std::string const& id, submit_options const& o,
                  wait_limit const& limit, screen& shared) {
   auto const pause = shared.drawing() ? duration(redraw_every) : duration(look_every);
@@ -117,9 +116,9 @@ void print_lines(rest& server, std::string const& id, submit_options const& o,
   }
 }
 
-/// Follows a job until it ends and returns its last state. Two loops, each with its own connection,
-/// share the screen: a second thread prints results to stdout in schedule order, and this thread
-/// prints log lines and the bar to stderr. Throws as wait_for_job, or if the server went away.
+/// Returns the last state of the job. Two loops, each with its own connection, share the screen: a
+/// second thread prints results to stdout in schedule order, and this thread prints log lines and
+/// the bar to stderr. Throws as wait_for_job(), or if the server became unavailable.
 json::value follow_job(rest& server, std::string const& id, submit_options const& o,
                        wait_limit const& limit) {
   screen shared(o.quiet);

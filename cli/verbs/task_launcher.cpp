@@ -1,5 +1,5 @@
-// muster task-launcher: started by workers to run ranks of a program. It is not listed in the help,
-// because people do not use it.
+// muster task-launcher: workers start it to run a program's ranks. The help omits this command,
+// because users do not run it.
 #include "cli/command.hpp"
 #include "launch/ranks/rank_launcher.hpp"
 

@@ -25,12 +25,12 @@ bool is_agent(json::value const& task) {
   return text_of(task, "kind") == "agent";
 }
 
-// Returns a count of closures. Only workers have them; agents do not.
+// Only workers have closure counts; agents do not.
 std::string count(json::value const& task, std::string_view key) {
   return is_agent(task) ? "-" : text_of(task, key);
 }
 
-// Returns whether a task that was connected before a restart of the server has not reported since.
+// Returns whether a task that was connected before a server restart has not reported since.
 bool is_unheard(json::value const& task) {
   return is_true(task, "unheard") && text_of(task, "state") == "CONNECTED";
 }

@@ -30,7 +30,7 @@ int init(parsed_action const& words, tls_options const& o) {
   must(issue(directory, {"client", {}, o.days}));
   auto const at = [&](char const* file) { return (directory / file).string(); };
   auto const& host =
-      o.hosts.empty() ? std::string("localhost") : o.hosts.front();  // that the certificate names
+      o.hosts.empty() ? std::string("localhost") : o.hosts.front();  // a name in the certificate
   std::cout << at("ca.pem") << (fresh ? " is a new authority" : " is the existing authority")
             << "; server, worker and client have new certificates\n"
             << "  muster serve --tls-cert " << at("server.pem") << " --tls-key " << at("server.key")

@@ -15,7 +15,7 @@ namespace {
 struct token_options : server_options {
   std::vector<std::string> words;
   std::string data_dir, store, role, name;
-  server::shared_store access;  // access to etcd; its address is in `store`
+  server::shared_store access;  // access to etcd, whose address is in `store`
   std::vector<std::string> clusters;
   std::optional<duration> expires;
   bool allow_exec = false;
@@ -36,7 +36,7 @@ server::stored_tokens stored(token_options const& o) {
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
-/// Converts a token to the form in which the server returns it.
+/// Uses the form in which the server returns a token.
 json::object row_of(core::token const& t) {
   json::object o{{"id", t.id}, {"role", core::name(t.role)}, {"allow_exec", t.allow_exec}};
   if (!t.clusters.empty()) o["clusters"] = json::array(t.clusters.begin(), t.clusters.end());
@@ -54,7 +54,7 @@ json::object row_of(json::value const& t) {
   return o;
 }
 
-// Returns the remaining time: "in 29 d", "expired".
+// Returns for example "in 29 d" or "expired".
 std::string when(std::int64_t ms) {
   if (ms == 0) return "never";
   auto const left = core::time_point(std::chrono::milliseconds(ms)) - now();
@@ -90,7 +90,8 @@ int list(token_options const& o) {
   return exit_ok;
 }
 
-// Prints only the token on stdout, so that scripts can capture it; everything else on stderr.
+// Prints only the token to stdout, so that scripts can capture it; everything else is printed to
+// stderr.
 int show(token_options const& o, json::object token, std::string const& credential,
          char const* what) {
   if (o.output == output_format::json) {

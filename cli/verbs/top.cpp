@@ -47,7 +47,7 @@ class asker {
   }
 
  private:
-  // Opens a new connection for each frame, so that a broken one is not waited for.
+  // Opens a new connection for each frame, so that a broken connection causes no wait.
   void run_top(std::stop_token end) {
     while (!end.stop_requested()) {
       std::optional<top::frame> frame;

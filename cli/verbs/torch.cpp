@@ -1,5 +1,5 @@
-// muster torch: shows a cluster's TCPStore of torch.distributed and its missing ranks, and clears
-// its keys.
+// muster torch: shows a cluster's torch.distributed TCPStore and its missing ranks, and clears its
+// keys.
 #include <algorithm>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// muster trace: saves the work of workers, for a job or a time range, as a file for Perfetto or
+// muster trace: saves the activity of workers, for a job or a time range, as a file for Perfetto or
 // Chrome.
 #include <fstream>
 #include <iostream>
@@ -35,8 +35,8 @@ int run_trace(trace_options& o) {
   std::ofstream file;
   auto& to = o.file.empty() ? std::cout : static_cast<std::ostream&>(file);
   server.stream(path, [&](std::string_view line) {
-    // Opened only when there is data, so that an existing file is kept if the server refuses the
-    // request.
+    // The file is opened only when there is data, so that an existing file is kept if the server
+    // refuses the request.
     if (!o.file.empty() && !file.is_open()) file.open(o.file, std::ios::binary);
     to << line << '\n';
     return to.good();

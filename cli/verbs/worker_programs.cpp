@@ -1,4 +1,3 @@
-// Evaluates the flags about programs.
 #include "cli/verbs/worker_programs.hpp"
 
 #include <pwd.h>
@@ -23,7 +22,7 @@ std::uint16_t port_of(std::string const& text, program_flags const& flags) {
   return static_cast<std::uint16_t>(*port);
 }
 
-// Returns the signal's number; 0 for "off".
+// Returns 0 for "off".
 int signal_of(std::string const& text) {
   if (text == "off") return 0;
   constexpr std::string_view from_first = "SIGRTMIN+";
@@ -40,7 +39,7 @@ int signal_of(std::string const& text) {
   return static_cast<int>(signal);
 }
 
-// Checks the host part of an address: a name or an IP address.
+// The host part is a name or an IP address.
 void check_address(std::string const& host) {
   auto const fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||

@@ -106,7 +106,7 @@ class config_reader {
         wrong("'[' begins a list and wants a ']' at its end");
       }
       if (brackets && left_.front() == ']') {
-        // Set to an empty value, which differs from unset.
+        // The setting has an empty value, which differs from unset.
         if (values.empty()) values.emplace_back();
         break;
       }
@@ -166,7 +166,7 @@ class config_reader {
 
   std::istream& text_;
   config_file file_;
-  std::map<std::string, std::size_t, std::less<>> sections_;  // by name, with their lines
+  std::map<std::string, std::size_t, std::less<>> sections_;  // line numbers by name
   std::string section_, buffer_;
   std::string_view left_;  // rest of the line in the buffer
   std::size_t line_ = 0;

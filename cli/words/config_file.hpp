@@ -1,5 +1,5 @@
-// A configuration file in a subset of TOML. For compatibility, strings need no quotes. Errors name
-// the file and the line. One thread.
+// A configuration file in a subset of TOML. For compatibility, strings need no quotes. Errors
+// contain the file and the line. One thread.
 #pragma once
 
 #include <istream>
@@ -11,27 +11,27 @@
 namespace muster::cli {
 
 struct config_value {
-  std::vector<std::string> texts;  // one string, or those of a list
+  std::vector<std::string> texts;  // one string, or the strings of a list
   std::size_t line = 0;            // from 1
 };
 
 struct config_file {
   std::string path;
-  /// By section ("" at the top) and key.
+  /// By section (empty at the top) and key.
   std::map<std::pair<std::string, std::string>, config_value> settings;
 
   config_value const* find(std::string const& section, std::string const& key) const;
-  /// Returns "muster.toml:3".
+  /// Returns for example "muster.toml:3".
   std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
 
-/// Parses a file. A table or a key must not be repeated.
-/// @throws command_error (usage) that names the file and the line.
+/// Tables and keys must not be repeated.
+/// @throws command_error (usage) that contains the file and the line
 config_file parse_config(std::istream& text, std::string const& path);
-/// Reads a file of at most 1 MiB. An empty path gives no settings.
+/// Reads at most 1 MiB. An empty path gives no settings.
 config_file read_config(std::string const& path);
 
-/// Inverse of parse_config() for a value.
+/// The inverse of parse_config() for a value.
 std::string config_text(std::string const& value);
 
 }  // namespace muster::cli

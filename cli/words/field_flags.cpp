@@ -7,8 +7,8 @@
 namespace muster::cli {
 namespace {
 
-// Returns the flag of a member. Empty: the command has none. Flags of the connection to the server
-// are not members.
+// Returns an empty string if the command has no such flag. Connection flags do not correspond to
+// members.
 std::string flag_of(CLI::App const& verb, std::string member) {
   if (auto const index = member.find('['); index != member.npos) member.resize(index);
   std::replace(member.begin(), member.end(), '_', '-');
@@ -26,7 +26,7 @@ std::string with_flags(CLI::App const& verb, std::string const& text, std::strin
   std::string flag, rest, member;
   auto members = std::istringstream(field);
   while (std::getline(members, member, '.')) {
-    // For a type of tasks, its own flags are more specific than --tasks.
+    // The own flags of a task type are more specific than --tasks.
     auto const found = flag.empty() || flag == "--tasks" ? flag_of(verb, member) : "";
     if (found.empty()) {
       rest += (rest.empty() ? "" : ".") + member;

@@ -1,4 +1,4 @@
-// Rewrites the server's messages about members of a request to name the flag. Pure.
+// Replaces member names by flags in the server's messages. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,7 +6,7 @@
 
 namespace muster::cli {
 
-/// Turns "tasks.worker.resources.gpu: expected 1" about `field` into "--resource gpu: expected 1"
+/// Converts "tasks.worker.resources.gpu: expected 1" about `field` to "--resource gpu: expected 1"
 /// if the command has the flag. Returns other text unchanged.
 std::string with_flags(CLI::App const& verb, std::string const& text, std::string const& field);
 

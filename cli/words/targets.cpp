@@ -1,4 +1,4 @@
-// Recognizes ids by prefix and tasks by their colon, without a query. Looks up names in listings.
+// Recognizes IDs by prefix and tasks by their colon, without a query. Looks up names in listings.
 #include "cli/words/targets.hpp"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ std::string kinds_text(std::initializer_list<target> kinds, char const* last) {
   return text;
 }
 
-// Returns the newest program, because relaunched programs keep their name.
+// Relaunched programs keep their name.
 candidate newest_of(std::vector<candidate> const& all, std::string const& word) {
   auto const newest = *std::max_element(
       all.begin(), all.end(),

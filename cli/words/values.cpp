@@ -1,5 +1,5 @@
-// Validators with their own messages, because CLI11's describe how a value is parsed instead of
-// what is expected.
+// Validators with their own messages, because CLI11's messages describe how a value is parsed
+// instead of which value is expected.
 #include "cli/words/values.hpp"
 
 #include <charconv>
@@ -49,7 +49,7 @@ CLI::Validator byte_size() {
             text = number;
             return std::string();
           }
-        } catch (CLI::ValidationError const&) {  // how CLI11 reports most errors
+        } catch (CLI::ValidationError const&) {  // CLI11 reports most errors this way
         }
         return "'" + text + "' is not a size; write bytes as 500000, 64KiB, 10MB or 2GiB";
       },

@@ -1,5 +1,5 @@
-// Validators for values of flags. Their messages say in one line what is wrong and what is
-// expected. Pure; any thread.
+// Validators for flag values. Their messages describe the error and the expected value in one line.
+// Pure; any thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,13 +13,14 @@
 
 namespace muster::cli {
 
-/// Reports "'x': must be a whole number from 1 to 1000", without `most` if it is very large.
+/// Reports "'x': must be a whole number from 1 to 1000", without the upper limit if it is very
+/// large.
 CLI::Validator whole_number(std::int64_t least, std::uint64_t most);
 
-/// Turns "64MiB" into a number of bytes.
+/// Converts "64MiB" to a number of bytes.
 CLI::Validator byte_size();
 
-/// Returns "'x' is not one of table, json".
+/// Returns for example "'x' is not one of table, json".
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 
