@@ -37,7 +37,7 @@ inline constexpr std::size_t asked_max = 1'000;
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 
-/// Calls the active server.
+/// Makes calls to the active server.
 class blob_caller {
  public:
   using clock = std::chrono::steady_clock;
@@ -46,12 +46,12 @@ class blob_caller {
   explicit blob_caller(blobs_options const& o) : options_(o) {}
   blob_caller(blob_caller const&) = delete;
 
-  /// cancel() aborts the call.
+  /// Makes one call, which cancel() can abort.
   grpc::Status once(call const& c, clock::duration limit);
   /// Repeats the call until it succeeds or blobs_options::patience has elapsed. Throws blob_error,
   /// whose message begins with `what`.
   void try_until(call const& c, clock::duration limit, std::string const& what);
-  /// Also cancels later calls.
+  /// Cancels all current and later calls.
   void cancel();
 
  private:

@@ -63,14 +63,15 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   /// Returns true if the server could store a content of this size for processes that cannot reach
   /// this process.
   bool may_hold(std::uint64_t size) const;
-  /// Returns 0 without a stream.
+  /// Returns the holder number, or 0 if there is no stream.
   std::uint64_t holder() const;
 
   /// Must be called again after dropped() for an output that the server may have declared unneeded
   /// too early.
   void announce(named const& what);
   void dropped(std::string const& name);
-  /// Count bytes fetched from other processes on this host (taken) and from other hosts (copied).
+  /// Both functions count bytes fetched from other processes: on this host (taken), or on other
+  /// hosts (copied).
   void taken(std::uint64_t size);
   void copied(std::uint64_t size);
 

@@ -23,9 +23,9 @@ namespace muster::detail {
 
 class memory_server {
  public:
-  /// Further processes are disconnected and use the server.
+  /// Maximum number of connections; further processes are disconnected and use the server.
   static constexpr int connections_max = 128;
-  /// Also limited to a quarter of the process's descriptor limit.
+  /// Maximum number of contents; also limited to a quarter of the process's descriptor limit.
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.
@@ -34,7 +34,7 @@ class memory_server {
 
   std::string const& socket_name() const { return socket_name_; }
 
-  /// Returns false at the limit.
+  /// Returns false if the limit is reached.
   bool reserve(std::size_t size);
   /// Returns true if `size` bytes would fit after dropping `without` bytes.
   bool has_room(std::size_t size, std::size_t without);
@@ -66,7 +66,7 @@ class memory_server {
     std::size_t size = 0;
   };
 
-  // Run on the loop.
+  // The following members run on the loop.
   void accept();
   void take_connection();
   void listen_to(std::shared_ptr<peer> const& p);

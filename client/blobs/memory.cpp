@@ -42,8 +42,8 @@ struct label {
 static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
-// What the label names; nothing without a label. The name is empty while a content is being
-// written.
+// The content that the label names, or nothing without a label. The name is empty while a content
+// is being written.
 struct content {
   std::string name;
   std::uint64_t size = 0;

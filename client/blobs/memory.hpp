@@ -22,7 +22,8 @@ bool memory_can_be_shared();
 /// Returns a string that is equal for processes that can reach each other's Unix sockets, in C++
 /// and Python: processes with the same kernel, network namespace and user. Empty if unknown.
 std::string const& this_host();
-/// Returns the maximum bytes that a process can hold. See blobs_options::shm_bytes_max for `asked`.
+/// Returns the maximum number of bytes that a process can hold. See blobs_options::shm_bytes_max
+/// for `asked`.
 std::size_t memory_max(std::optional<std::size_t> asked);
 
 std::string random_name();
@@ -42,7 +43,7 @@ std::string content_label(std::string_view name, std::uint64_t size);
 /// example if the system does not support these seals.
 void seal_labelled(int fd);
 
-/// Use several threads if that is faster.
+/// Both functions use several threads if that is faster.
 void copy_by_several(char* into, std::string_view bytes);
 bool same_bytes(char const* one, char const* other, std::size_t size);
 

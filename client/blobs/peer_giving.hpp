@@ -20,12 +20,12 @@
 namespace muster::detail {
 
 struct peer_giving_limits {
-  /// Unused tickets; the oldest are dropped.
+  /// Maximum number of unused tickets; beyond this, the oldest are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
   /// Maximum time between a presented ticket and its announcement by the server.
   std::chrono::milliseconds ticket_comes_within{1'000};
-  /// Further processes are disconnected.
+  /// Maximum number of processes served; further processes are disconnected.
   std::size_t served_at_once = 32;
   /// Time limit for the TLS handshake and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
@@ -73,7 +73,7 @@ class peer_value_server {
   void serve(served& s, file_descriptor socket);
   void give(peer_socket& to, tls_context const& tls);
   bool is_expected(std::string const& ticket, std::string const& name);
-  // Require the mutex.
+  // The following members require the mutex.
   void forget_old(clock::time_point now);
   void join_those_over();
 

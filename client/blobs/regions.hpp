@@ -21,11 +21,11 @@
 namespace muster::detail {
 
 struct region_limits {
-  /// Unused regions.
+  /// Maximum number of unused regions.
   std::size_t free_max = 4;
   std::chrono::milliseconds free_stays{5'000};
-  /// Tracked regions that other processes use. At the limit, the store stops tracking the oldest
-  /// regions; their users keep them.
+  /// Maximum number of tracked regions that other processes use. At this limit, the store stops
+  /// tracking the oldest regions; their users keep them.
   std::size_t used_max = 8;
   std::chrono::milliseconds look_every{1'000};
 };
@@ -87,7 +87,7 @@ class region_store {
   // State shared with the thread that tracks regions.
   struct state {
     explicit state(region_limits l) : limits(l) {}
-    // Require the mutex.
+    // The following members require the mutex.
     std::unique_ptr<region> fitting(std::size_t size);
     regions too_many();
 

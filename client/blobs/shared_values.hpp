@@ -30,7 +30,7 @@ namespace muster::detail {
 
 class shared_values : public std::enable_shared_from_this<shared_values> {
  public:
-  /// Smaller values are sent through the server.
+  /// Minimum size of a shared value; smaller values are sent through the server.
   static constexpr std::size_t size_min = (std::size_t{1} << 20) + 1;
   static constexpr std::chrono::seconds stays{5};
 

@@ -25,7 +25,7 @@ namespace muster::detail {
 
 class memory_client {
  public:
-  /// Further holders are not contacted.
+  /// Maximum number of connections; further holders are not contacted.
   static constexpr std::size_t holders_max = 128;
   static constexpr std::chrono::seconds avoided_for{30};
   static constexpr std::size_t avoided_max = 1'000;
@@ -69,11 +69,11 @@ class memory_client {
   };
   using clock = std::chrono::steady_clock;
 
-  // Require the mutex.
+  // The following members require the mutex.
   std::shared_ptr<holder> connected(std::string const& name, std::string& why);
   void avoid(std::string const& name);
 
-  // Run on the loop.
+  // The following members run on the loop.
   void listen_to(std::shared_ptr<holder> const& h);
   bool hear(holder& h);
   void answer(holder& h, question& q, unix_packet& said);

@@ -25,7 +25,8 @@ struct use {
 };
 
 struct closure_record {
-  // Needed to schedule the call, also again after a broken stream. Empty after the call has ended.
+  // The following members are needed to schedule the call, also after a broken stream. They are
+  // empty once the call has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
@@ -42,7 +43,7 @@ struct closure_record {
   value output;
   std::unique_ptr<failure> error;
   std::uint64_t closure = 0;  // ID on the server
-  // Handles, and unfinished calls that use the output.
+  // Number of handles, and of unfinished calls that use the output.
   std::uint32_t references = 0;
   std::vector<std::shared_ptr<waiting>> waiters;
 };

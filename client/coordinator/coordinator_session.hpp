@@ -70,7 +70,7 @@ class coordinator_session final : public client_session {
   // The following members require the mutex unless documented otherwise.
   bool has_room() const;
   bool may_schedule() const;
-  /// Submitted calls do not wait for a drain, unless cancel() started it: it would cancel them.
+  /// Submitted calls wait for a drain only if cancel() started it, because it would cancel them.
   bool may_submit() const;
   bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
   /// Throws the error that prevents scheduling. Precondition: may_put().
@@ -84,7 +84,7 @@ class coordinator_session final : public client_session {
   /// value is constant.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
-  /// Also checks the gang's size. Does not require the mutex.
+  /// Checks the requests and the size of a gang. Does not require the mutex.
   std::vector<closure_record> converted_gang(std::vector<request> const& all) const;
   /// Moves the requests from `all`. Returns the first of the consecutive tokens.
   std::uint64_t add_gang(std::vector<closure_record> added, std::vector<request>& all);
@@ -138,7 +138,8 @@ class coordinator_session final : public client_session {
   /// Unfinished calls, limited by the server's queue and pending_max, and finished calls with a
   /// handle.
   std::unordered_map<std::uint64_t, closure_record> records_;
-  /// By token. Limited by the server, and by the user's handles and unfinished calls.
+  /// Per-worker values by token; limited by the server, and by the user's handles and unfinished
+  /// calls.
   std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;

@@ -10,7 +10,7 @@ namespace muster::detail {
 
 class queue_bound {
  public:
-  /// 0 means no limit.
+  /// A capacity of 0 means no limit.
   explicit queue_bound(std::uint64_t capacity) : capacity_(capacity) {}
 
   bool is_wanted() const { return capacity_ > 0; }

@@ -45,7 +45,7 @@ class server_stream {
   /// unanswered stream, and keepalive detects a dead server later.
   [[nodiscard]] coro::task<grpc::Status> run();
   void wake() { pending_.set(); }
-  /// run() then completes soon.
+  /// Cancels the call; run() then completes soon.
   void cancel() { call_.cancel(); }
 
   /// Returns the violation that take() reported, or an empty string.

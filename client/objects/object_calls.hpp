@@ -36,7 +36,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t drops_max = 10'000;
   /// Maximum number of waiting methods reported per call.
   static constexpr std::size_t waits_max = 64;
-  /// Limits of unacknowledged answers, which the server keeps.
+  /// Limits of the unacknowledged answers that the server keeps.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;
@@ -181,7 +181,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// Acknowledgements that the server may not have received. Limited to 2 * calls_max, because each
   /// precedes an unconfirmed request.
   std::deque<said> sent_acknowledgements_;
-  /// Calls with the method that waits for them; not sent on this stream.
+  /// Calls that methods wait for, each with the waiting method; not yet sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
   bool stream_woken_ = false;  // the stream knows that requests are waiting
   bool ticket_sent_ = false;   // on this stream

@@ -28,11 +28,11 @@ class last_stacks {
  public:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds lead{300};
-  /// Stacks that take longer are dropped.
+  /// Maximum time to write stacks; later stacks are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Attempts with kept stacks; beyond it, the oldest stacks are dropped.
+  /// Maximum number of attempts with kept stacks; beyond this, the oldest stacks are dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Beyond it, the oldest expected kill is dropped and not sampled.
+  /// Maximum number of expected kills; beyond this, the oldest kill is dropped and not sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;

@@ -12,12 +12,12 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Unacknowledged numbers; beyond it, the oldest are dropped.
+  /// Maximum number of unacknowledged numbers; beyond this, the oldest are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}
 
-  /// A hello was sent, which the welcome acknowledges.
+  /// Must be called when a hello is sent, which the welcome acknowledges.
   void greeted(clock::time_point now) {
     open_.clear();
     last_ = 0;  // each stream has its own numbers
@@ -33,8 +33,8 @@ class lease {
     open_.emplace_back(++last_, now);
     return last_;
   }
-  /// The server has received this number and all earlier numbers. Returns whether the lease was
-  /// extended.
+  /// Called when the server has received this number and all earlier numbers. Returns whether the
+  /// lease was extended.
   bool came_back(std::uint64_t number) {
     bool renewed = false;
     while (!open_.empty() && open_.front().first <= number) {

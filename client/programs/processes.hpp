@@ -17,7 +17,7 @@ struct seen_process {
   std::uint64_t ticks = 0, faults = 0;  // including waited-for children
 };
 
-/// Further processes are ignored.
+/// Maximum number of processes; further processes are ignored.
 inline constexpr std::size_t seen_processes_max = 16'384;
 
 using seen_processes = std::unordered_map<pid_t, seen_process>;

@@ -22,12 +22,12 @@ struct program_options {
   std::uint16_t first_port = 20'000, last_port = 29'999;
   /// Ranks are killed shortly before the server has been silent for this long.
   std::chrono::milliseconds lease{60'000};
-  /// Address of this machine for ranks on other machines. If empty, the local address of the route
+  /// Address of this machine for ranks on other machines; if empty, the local address of the route
   /// to the first server.
   std::string address{};
-  /// User that runs the ranks. If empty, the worker's user.
+  /// User that runs the ranks; if empty, the worker's user.
   std::string user{};
-  /// Directory for the ranks' working directories and output. If empty, a temporary directory that
+  /// Directory for the ranks' working directories and output; if empty, a temporary directory that
   /// is removed when the worker ends.
   std::string directory{};
   /// Limits of the unpacked uploads in `directory`: total size, and time since the last use.
@@ -37,12 +37,12 @@ struct program_options {
   int stack_signal = default_stack_signal();
   /// Time for ranks that report steps to reach an agreed step when the worker leaves.
   std::chrono::milliseconds notice{20'000};
-  /// For uploads and tunnels; equal to the worker's TLS options.
+  /// TLS options for uploads and tunnels, equal to the worker's TLS options.
   tls_options tls{};
   std::string token{};
   /// The worker's resources; "gpu" is the number of devices for ranks.
   std::map<std::string, std::uint32_t> resources{};
-  /// Command line (launch/ranks/rank_launcher.hpp).
+  /// Command line of the rank launcher (launch/ranks/rank_launcher.hpp).
   std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
   /// Command line of the program that resolves the frame names of non-Python ranks
   /// (native_stacks.hpp). If empty, frames have no names.

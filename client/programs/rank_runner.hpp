@@ -48,16 +48,18 @@ class rank_runner final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Reads of logs, last lines or stacks that are running or waiting to be sent.
+  /// Maximum number of reads of logs, last lines or stacks that are running or waiting to be sent.
   static constexpr std::size_t logs_max = 16;
-  /// Stack requests among these reads. Each can block the disk thread for a second.
+  /// Maximum number of stack requests among these reads. Each can block the disk thread for a
+  /// second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
-  /// Step reports that wait for a server.
+  /// Maximum number of step reports that wait for a server.
   static constexpr std::size_t steps_max = 4'096;
 
-  /// Uploads fetched in advance. Further uploads are fetched when their ranks are started.
+  /// Maximum number of uploads fetched in advance. Further uploads are fetched when their ranks are
+  /// started.
   static constexpr std::size_t ahead_max = 16;
 
   void start(v1::StartRanks order);

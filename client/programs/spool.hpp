@@ -16,9 +16,10 @@ namespace muster {
 
 class spool {
  public:
-  /// Attempts whose logs are kept.
+  /// Maximum number of attempts whose logs are kept.
   static constexpr std::size_t attempts_max = 32;
-  /// Attempts whose working directories are kept. These can contain one copy of an upload per rank.
+  /// Maximum number of attempts whose working directories are kept. These can contain one copy of
+  /// an upload per rank.
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
@@ -37,7 +38,7 @@ class spool {
   /// Contains works()/ATTEMPT/RANK.
   std::filesystem::path works() const { return root_ / "work"; }
   std::filesystem::path steps() const { return root_ / "steps"; }
-  /// The directories may not exist.
+  /// Returns an attempt's directories, which may not exist.
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;
   using attempt_name = std::pair<std::uint64_t, std::uint32_t>;
   /// Creates the directories of `which`. Removes the oldest attempts' directories except `in_use`.

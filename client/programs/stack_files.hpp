@@ -32,7 +32,7 @@ class stack_files {
   /// rank is lower.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
-  /// Processes that one take() signals, over all its ranks.
+  /// Maximum number of processes that one take() signals, over all its ranks.
   static constexpr std::size_t processes_max = 1'024;
 
   /// `works` is the directory of the ranks' working directories, works/ATTEMPT/RANK. File names

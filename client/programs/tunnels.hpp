@@ -26,7 +26,7 @@ struct tunnel_options {
   tls_options tls{};
   std::string token{};
   std::chrono::milliseconds patience{10'000};
-  /// Further connections are closed.
+  /// Maximum number of tunnels; further connections are closed.
   std::size_t tunnels_max = 2'048;
 };
 

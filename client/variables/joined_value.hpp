@@ -15,7 +15,7 @@ namespace muster::detail {
 std::shared_ptr<value_handle const> joined(std::vector<std::shared_ptr<value_handle const>> parts,
                                            std::function<value(std::vector<value>)> join);
 
-/// For parts without results.
+/// Returns a value that is ready when all parts are ready, for parts without results.
 std::shared_ptr<value_handle const> all_of(std::vector<std::shared_ptr<value_handle const>> parts);
 
 }  // namespace muster::detail

@@ -20,7 +20,7 @@ class checkpoint_reader;
 
 class known_state {
  public:
-  /// Remembered names of deleted objects.
+  /// Maximum number of remembered names of deleted objects.
   static constexpr std::size_t deleted_max = 10'000;
   using path = std::string const&;
   using how_many = std::optional<std::uint32_t>;

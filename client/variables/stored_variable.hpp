@@ -6,8 +6,8 @@
 
 namespace muster::detail {
 
-/// Snapshots for concurrent checkpoints of several coordinators; at the limit, the oldest is
-/// dropped.
+/// Maximum number of snapshots for concurrent checkpoints of several coordinators; beyond this, the
+/// oldest is dropped.
 inline constexpr std::size_t cuts_max = 4;
 
 /// Returns a class that every worker provides in addition to its own classes, or null.

@@ -6,7 +6,7 @@
 
 namespace muster::detail {
 
-/// Function name and displayed class name.
+/// The function name and the displayed class name of variables.
 inline constexpr std::string_view variable_function = "muster.variable";
 inline constexpr std::string_view variable_class_name = "muster.Variable";
 /// Class of the object through which other programs find the shards of a sharded variable. It also

@@ -28,11 +28,11 @@ class held_closures {
 
   /// Returns false if the closure has already been added.
   bool add(std::shared_ptr<job> j);
-  /// If false, the job's result must be dropped.
+  /// Returns whether the job is stored. If not, its result must be dropped.
   bool holds(job const& j) const;
-  /// The answer is being sent as the stream's answer `number`.
+  /// Must be called when the answer is being sent as the stream's answer `number`.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
-  /// The server has stored the stream's first `count` answers.
+  /// Must be called when the server has stored the stream's first `count` answers.
   void taken(std::uint64_t count);
   /// Returns whether no closure can be started until answers are acknowledged.
   bool full() const {

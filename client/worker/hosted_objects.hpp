@@ -33,10 +33,10 @@ namespace muster {
 
 class hosted_objects {
  public:
-  /// Callers per object whose last number is stored. At the limit, the caller with the oldest call
-  /// is dropped.
+  /// Maximum number of callers per object whose last number is stored. At this limit, the caller
+  /// with the oldest call is dropped.
   static constexpr std::size_t callers_max = 4096;
-  /// Stored construction failures.
+  /// Maximum number of stored construction failures.
   static constexpr std::size_t failed_max = 1000;
   static constexpr std::size_t answers_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
@@ -78,7 +78,7 @@ class hosted_objects {
     detail::class_entry const* of = nullptr;
     std::shared_ptr<void> instance;  // used only by the object's threads
     std::stop_source stop;
-    // Protected by mutex_:
+    // The following members are protected by mutex_.
     bool made = false, gone = false;
     std::deque<order> orders;  // limited by the server
     std::condition_variable wake;
@@ -110,11 +110,11 @@ class hosted_objects {
   void join_over();
   void ask(v1::WorkerMessage& to);
 
-  // Run on the object's threads.
+  // The following members run on the object's threads.
   void run(std::shared_ptr<hosted> const& o, bool makes);
   bool make(hosted& o);
   answer call(hosted& o, order const& next);
-  /// Any thread; lock mutex_.
+  /// The following members may be called from any thread and lock mutex_.
   void report_built(std::uint64_t id, failure const* why);
   void put(std::shared_ptr<answer const> a);
   void wake_stream();
@@ -131,7 +131,7 @@ class hosted_objects {
   std::shared_ptr<worker_identity const> me_;
   std::map<std::uint64_t, failure> failed_;
   std::set<std::uint64_t> built_;  // to be reported; includes failed objects
-  /// Limited, with kept_, by the number of unanswered calls on the server.
+  /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
   std::uint64_t sent_ = 0;  // answers over all streams
   struct sent_answer {

@@ -23,7 +23,7 @@ class own_stacks {
   own_stacks(own_stacks const&) = delete;
 
   void take(std::uint64_t query);
-  /// Engine thread: an answer of `told` has been processed.
+  /// Must be called on the engine thread after an answer of `told` has been processed.
   void taken() { --asked_; }
   /// Waits for sampling to end, for at most a second. `told` is not called afterwards.
   void end();

@@ -33,7 +33,7 @@ class per_worker_store {
   /// handle. C++ objects are not replaced: the parameter finds them by handle.
   /// @throws function_error INPUT, whose message names the value
   void resolve(boost::json::value& args, std::vector<std::uint64_t> const& uses) const;
-  /// For raw functions.
+  /// Resolves encoded arguments, for raw functions.
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:

@@ -101,7 +101,7 @@ class report_buffer {
   bool lines_signalled_ = false;     // the engine thread has been woken
   bool progress_scheduled_ = false;  // the engine thread will process progress when due
 
-  // lines_, progress_ or accounts_ is not empty; avoids locking in finish().
+  // True while lines_, progress_ or accounts_ is not empty; avoids locking in finish().
   std::atomic<bool> has_reports_ = false;
 };
 

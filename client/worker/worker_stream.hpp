@@ -48,8 +48,8 @@ class worker_stream final : stream_side {
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    /// For the next stream. run() counts streams, and the welcome sets the fields that must not
-    /// change.
+    /// Hello of the next stream. run() counts streams, and the welcome sets the fields that must
+    /// not change.
     v1::Hello& hello;
     std::vector<registered_function> const& functions;
     per_worker_store& values;

@@ -61,7 +61,7 @@ class value_handle {
   std::uint64_t token() const { return token_; }
 
  protected:
-  /// For outputs without a session, such as method outputs.
+  /// Constructs a handle of an output without a session, such as a method's output.
   value_handle() = default;
 
  private:
