@@ -45,8 +45,8 @@ class coordinator {
   coordinator(coordinator const&) = delete;
 
   /// REQUIRES: `now` is not earlier than in the previous step. If a worker violates the protocol,
-  /// the effects contain a `disconnect`, and its closures are requeued. The caller then sends no
-  /// worker_disconnected for that worker.
+  /// the effects contain a `disconnect`, and its closures are requeued. The caller must not send
+  /// worker_disconnected for it.
   effects const& step(time_point now, event& e);
   effects const& step(time_point now, worker_attached& e);
   effects const& step(time_point now, worker_results& e);
@@ -106,8 +106,8 @@ class coordinator {
   session_id session_of(closure_id id) const;
   /// Returns none if the resumable session has no closure with this token.
   closure_id closure_of(session_id s, std::uint64_t token) const;
-  /// Returns the closure's position if the stream's worker has this attempt and may report on it.
-  /// Returns nothing for closures that are internal to the core.
+  /// Returns the closure's position if the stream's worker has this attempt. Returns nothing for
+  /// closures that are internal to the core.
   std::optional<held_place> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
   session_queries const& sessions() const;

@@ -1,4 +1,3 @@
-// Processes program events, and adds the controller's output to the effects.
 #include <iterator>
 #include <utility>
 

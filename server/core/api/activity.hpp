@@ -38,7 +38,7 @@ struct lane_view {
   std::uint32_t lane = 0;
   std::string job;
   std::int64_t index = 0;
-  std::uint32_t slots = 0;  // maximum over its workers
+  std::uint32_t slots = 0;
 };
 
 /// One execution, or the sum of short executions within activity_log::sum_span.
@@ -66,11 +66,11 @@ struct running_view {
 
 struct minute_view {
   std::uint32_t lane = 0;
-  function_id function{};  // several_functions if more than one function ran
+  function_id function{};
   time_point begin{};
   std::uint32_t count = 0;
   std::uint32_t failed = 0;
-  duration busy{};  // includes unfinished executions
+  duration busy{};
 };
 
 /// Job and index of a task. Also the cursor of a page.

@@ -21,7 +21,7 @@ enum class attempt_end : std::uint8_t {
   worker_lost = 4,       ///< the worker died or was disconnected for too long
   connection_broke = 5,  ///< the connection broke while the closure was only prefetched
   not_there = 6,         ///< the worker reconnected without the closure
-  stale_handle = 7,      ///< the worker does not know the function
+  stale_handle = 7,
   dependency_lost = 8,
   timed_out = 9,    ///< the function reported a tolerated timeout
   user_error = 10,  ///< the function raised, and the closure is retried
@@ -52,8 +52,8 @@ constexpr auto enum_names(blame) {
 
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
-  std::string detail{};  ///< message from the transport, the function or the worker
-  closure_id again{};    ///< value_lost: the closure that recomputed the value
+  std::string detail{};
+  closure_id again{};  ///< value_lost: the closure that recomputed the value
 
   bool operator==(attempt_outcome const&) const = default;
 };

@@ -18,10 +18,10 @@ enum class stack_state : std::uint8_t {
   unknown = 0,  ///< the rank has not started or has ended
   taken = 1,
   not_python = 2,  ///< no Python process has registered, and the stack cannot be read
-  stopped = 3,     ///< stopped by a signal or a debugger
-  in_kernel = 4,   ///< blocked in an uninterruptible system call
-  no_answer = 5,   ///< the process registered but wrote no stack
-  off = 6,         ///< disabled by worker --stack-signal off
+  stopped = 3,
+  in_kernel = 4,  ///< blocked in an uninterruptible system call
+  no_answer = 5,
+  off = 6,  ///< disabled by worker --stack-signal off
   away = 7,
   busy = 8,  ///< the worker is already serving the maximum number of requests
   native = 9,
@@ -35,8 +35,8 @@ constexpr auto enum_names(stack_state) {
 }
 
 enum class attempt_event : std::uint8_t {
-  task_failed = 0,     ///< a task of the coordination cluster failed
-  barrier_failed = 1,  ///< a barrier of the coordination cluster failed
+  task_failed = 0,  ///< a task of the coordination cluster failed
+  barrier_failed = 1,
   worker_lost = 2,
   worker_back = 3,
   hangs = 4,
@@ -78,7 +78,6 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// A task that arrived late at barriers.
   struct late_task {
     std::string task{}, host{};
     std::uint32_t last = 0;  ///< number of barriers at which the task arrived last

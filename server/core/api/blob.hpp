@@ -1,8 +1,7 @@
 // An immutable, shared byte string with its encoding, used for arguments and results.
 //
-// A blob is one pointer to one allocation of size + 8 bytes, so a queued closure stores its
-// arguments in 8 + (8 + size) bytes. The reference count is atomic, so blobs can be passed between
-// threads.
+// A blob is one pointer to one allocation of size + 8 bytes. The reference count is atomic, so
+// blobs can be passed between threads.
 #pragma once
 
 #include <atomic>

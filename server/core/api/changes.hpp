@@ -34,7 +34,7 @@ struct closure_created {
 enum class move_reason : std::uint8_t {
   waits_for_input,
   waits_for_start,  ///< waits for a delay, a retry pause, or the return of its worker
-  waits_to_gather,  ///< waits for its gang, or for a worker that runs nothing else
+  waits_to_gather,
   ready,
   dispatched,  ///< resumed on a reconnected worker; other dispatches are in effects::dispatches
   started,
@@ -117,7 +117,6 @@ struct session_named {
   bool operator==(session_named const&) const = default;
 };
 
-/// State of a session or job, without closure counts.
 struct session_changed {
   session_id session{};
   delivery kind{};
@@ -206,7 +205,7 @@ struct component_changed {
   std::int64_t index = 0;
   value_state state{};
   bool failed = false;
-  bool gone = false;  ///< the row of its task was removed
+  bool gone = false;
 
   bool operator==(component_changed const&) const = default;
 };

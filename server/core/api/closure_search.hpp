@@ -123,7 +123,7 @@ class closure_search {
   bool unsatisfiable_ = false;
   struct named {
     bool wanted = false;
-    bool looked_at = false;  // already compared with the query's text
+    bool looked_at = false;
     bool has_text = false;
   };
   std::vector<named> names_;

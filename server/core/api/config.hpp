@@ -23,16 +23,16 @@ struct config {
   /// Changes are journaled, and jobs are durable by default.
   bool durable = false;
 
-  /// A task that is silent for this long is lost, and its closures are requeued. A worker sends
-  /// three heartbeats in this time. After 2.5 heartbeat intervals of silence, its task is LATE.
+  /// A task that is silent for this long is lost, and its closures are requeued. Workers send three
+  /// heartbeats in this time. After 2.5 heartbeat intervals, a silent task is LATE.
   duration heartbeat_timeout = std::chrono::seconds(15);
   duration heartbeat_interval() const { return heartbeat_timeout / 3; }
   duration late_after() const { return heartbeat_interval() * 5 / 2; }
-  /// If a tick is late by more than this, the server stalled, and the heartbeat timeouts of all
-  /// tasks are extended by the delay.
+  /// If a tick is late by more than this, the server stalled, and all heartbeat timeouts are
+  /// extended by the delay.
   duration stall_grace = std::chrono::seconds(1);
 
-  /// Time for a disconnected worker to reconnect with the same incarnation and continue its
+  /// Time for a disconnected worker to reconnect, as the same incarnation, and continue its
   /// closures. A closure waits for at most a quarter of its run time on that worker. 0: off. Must
   /// be less than heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
@@ -44,8 +44,8 @@ struct config {
   duration start_delay{};
   duration start_delay_max{};
 
-  /// Logs an event if no closure finishes for this long although closures run, or are queued while
-  /// workers are connected. Repeated after two, four, … times as long, at least hourly. 0: off.
+  /// Logs an event if closures are running, or are queued with workers connected, but none finishes
+  /// for this long. Repeated after two, four, … times as long, at least hourly. 0: off.
   duration watchdog{};
 
   /// Number of reports of the same lost dependency, within transient_window, that is fatal for a
@@ -56,16 +56,16 @@ struct config {
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);
-  /// Maximum dependencies of one failure; a failure with more is an ordinary error. Also limits the
-  /// dependencies that a session counts; above it, the oldest count is dropped.
+  /// Maximum dependencies of one failure; a failure with more is an ordinary error. Also the
+  /// maximum that a session counts; above it, the oldest is dropped.
   std::size_t dependencies_max = 64;
   /// Declared jobs with their numbers of tasks. A lost dependency on any other task is an ordinary
   /// error. Empty: all tasks are accepted.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
-  /// Jobs whose tasks hold state, such as parameter servers. A closure runs there only if it names
-  /// the task. When the state is lost, sessions that relied on it end. State is lost if the task is
-  /// replaced by another incarnation, deregistered, or away for longer than reconnect_grace.
+  /// Jobs whose tasks hold state, such as parameter servers. Only closures that name such a task
+  /// run on it. When its state is lost, sessions that relied on it end. State is lost with the
+  /// incarnation, or when the task is deregistered or away for longer than reconnect_grace.
   std::vector<std::string> stateful_jobs{"ps"};
 
   /// Time for which a lost or deregistered task remains listed.
@@ -76,7 +76,7 @@ struct config {
   std::size_t functions_max = 65'536;
   std::size_t function_name_bytes_max = 256;
   /// Maximum callables, such as "train.step" of "python:3.11". At the limit, unused callables are
-  /// forgotten. If all are in use, further closures show only their function.
+  /// forgotten; otherwise, further closures show only their function.
   std::size_t callables_max = 4'096;
   /// Maximum hashes per callable name. At the limit, further closures show only the name.
   std::size_t callable_versions_max = 16;
@@ -85,14 +85,14 @@ struct config {
   /// Maximum unanswered closures per worker, regardless of its request.
   std::uint32_t credits_max = 4'096;
 
-  /// Maximum queued closures of a session that requests no other capacity. At the limit, REST
-  /// submissions are refused (429), and the server stops reading the stream until there is space.
+  /// Default for the queued closures of a session. At the limit, REST submissions are refused
+  /// (429), and the server stops reading the stream until there is space.
   std::size_t queue_capacity = 262'144;
   std::size_t queue_capacity_max = 16'777'216;
   /// Maximum closures known to the server. At the limit, the server behaves as at queue_capacity.
   std::size_t closures_max = 33'554'432;
-  /// Maximum sessions and jobs. At the limit, the oldest ended session or else the oldest finished
-  /// job is forgotten; if there is none, the new session is refused.
+  /// At the limit, the oldest ended session or else the oldest finished job is forgotten; if there
+  /// is none, the new session is refused.
   std::size_t sessions_max = 20'000;
   /// At the limit, the oldest finished job is forgotten.
   std::size_t finished_jobs_max = 10'000;
@@ -106,8 +106,8 @@ struct config {
   /// 0: no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
-  /// Maximum age and number of ended sessions that are listed with their closures. At the limit,
-  /// the session that ended first is forgotten. If either is 0, none are listed.
+  /// Age and number of ended sessions that are listed with their closures. At the limit, the
+  /// session that ended first is forgotten. If either is 0, none are listed.
   duration ended_session_age = std::chrono::hours(24);
   std::size_t ended_sessions_max = 1'000;
   bool keeps_ended_sessions() const {
@@ -120,8 +120,8 @@ struct config {
   /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are
   /// removed.
   std::size_t session_rows_bytes_max = std::size_t{64} << 20;
-  /// Maximum bytes of arguments that are kept for retries of closures without a value. At the
-  /// limit, the job that ended first loses its arguments and cannot be retried.
+  /// Maximum bytes of arguments kept for retries of closures without a value. At the limit, the job
+  /// that ended first loses its arguments and cannot be retried.
   std::size_t retry_bytes_max = std::size_t{64} << 20;
   /// Values can be stored on disk. The oldest values beyond `spill_above` bytes in memory (0: half
   /// of value_bytes_max) are written, except those smaller than spill_value_bytes_min.
@@ -130,7 +130,6 @@ struct config {
   std::size_t spill_value_bytes_min = 256;
   /// Maximum bytes of values on disk. At the limit, the oldest value is dropped.
   std::size_t spill_bytes_max = std::size_t{64} << 30;
-  /// Pause after a failed write to disk.
   duration spill_retry = std::chrono::seconds(10);
   /// Time until a resumable session without its client is cancelled. A session can request another
   /// time, up to session_grace_max.
@@ -145,9 +144,9 @@ struct config {
   /// Maximum calls that wait for a join or a value. At the limit, new calls are refused
   /// immediately.
   std::size_t parked_calls_max = 100'000;
-  /// Maximum bytes of activity spans of the last hour, in all clusters. At the limit, the oldest
-  /// 4,096 spans of the writing cluster are removed, and readers receive the time since which spans
-  /// are complete. Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
+  /// Maximum bytes of activity spans, in all clusters. At the limit, the oldest 4,096 spans of the
+  /// writing cluster are removed, and readers receive the time since which spans are complete.
+  /// Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// Number of lost workers after which a closure fails, unless its session sets a limit; at most
   /// worker_failures_max. 0: no limit. For closures of a client's generation that `schedule`
@@ -160,8 +159,7 @@ struct config {
   program_limits programs{};
 
   /// A worker whose closures finish faster than window_grow_below may prefetch twice as many, up to
-  /// its credits. Above window_shrink_above, it may prefetch half as many, down to its slots. Long
-  /// closures therefore stay in the shared queue.
+  /// its credits. Above window_shrink_above, it may prefetch half as many, down to its slots.
   duration window_grow_below = std::chrono::milliseconds(10);
   duration window_shrink_above = std::chrono::milliseconds(50);
 };

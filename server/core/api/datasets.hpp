@@ -27,8 +27,8 @@ struct dataset_limits {
   std::size_t splits_max = 100'000;
   std::size_t split_bytes_max = 64u << 10;
   std::size_t dataset_bytes_max = 16u << 20;
-  std::size_t split_overhead = 64;     // added to the bytes of each split
-  std::size_t bytes_max = 256u << 20;  // maximum total size of all datasets
+  std::size_t split_overhead = 64;  // added to the bytes of each split
+  std::size_t bytes_max = 256u << 20;
   std::uint32_t epochs_max = 1'000'000;
   std::size_t name_bytes_max = 256;
   std::size_t workers_max = 1'000;  // counted individually; further workers are counted as "others"
@@ -55,8 +55,8 @@ struct draw_request {
   closure_id closure{};
   std::uint32_t attempt = 0;
   std::uint32_t epoch = any_epoch;
-  bool whole = false;                   // splits count as done when they are drawn
-  std::vector<std::uint32_t> passed{};  // splits that were read to the end
+  bool whole = false;  // splits count as done when they are drawn
+  std::vector<std::uint32_t> passed{};
   // The closure was asked to stop, so it receives the end of the dataset.
   bool stops = false;
 
@@ -75,7 +75,7 @@ struct worker_part {
 struct dataset_counts {
   std::uint32_t epoch = 0;  // zero-based; the number of epochs if finished
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits in the current epoch
+  std::uint64_t queued = 0, drawn = 0, done = 0;
   std::uint64_t waiting = 0;
 };
 
@@ -101,7 +101,7 @@ struct dataset_view {
   time_point created{};
   std::uint32_t epochs = 0, epoch = 0;
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits in the current epoch
+  std::uint64_t queued = 0, drawn = 0, done = 0;
   std::uint64_t waiting = 0;
   std::uint64_t given_back = 0;
   std::map<std::string, worker_part> workers{};

@@ -41,10 +41,10 @@ enum class shown : std::uint8_t {
 struct field_facts {
   std::uint32_t number = 0;  ///< number in the journal; 0 if the field is not stored
   std::string_view name{};
-  std::int64_t least = 0;   ///< minimum of a number
+  std::int64_t least = 0;
   std::uint64_t most = 0;   ///< maximum number, text length or microseconds; 0: not in requests
   std::uint64_t names = 0;  ///< maximum number of names in a map; 0: unlimited
-  std::string_view help{};  ///< description for /openapi.json
+  std::string_view help{};
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< each number is stored in eight bytes
   bool bytes = false;          ///< text that may be invalid UTF-8

@@ -36,7 +36,7 @@ struct assignment {
   std::uint32_t attempt = 0;
   function_id function{};
   blob args;
-  std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
+  std::shared_ptr<std::vector<blob> const> inputs{};
   std::shared_ptr<closure_extras const> extras{};
   per_worker_id builds{};         // handle under which the output is kept
   std::uint32_t num_workers = 0;  // number of workers for the function; 0: tasks of its job
@@ -111,7 +111,7 @@ struct outcome {
 };
 
 enum class notice_kind : std::uint8_t {
-  room,    ///< the full queue has space again
+  room,
   failed,  ///< first error of the generation; queued closures were cancelled
   drained,
   suspect,  ///< a closure that lost several workers now runs alone

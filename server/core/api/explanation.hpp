@@ -25,8 +25,8 @@ enum class closure_reason : std::uint8_t {
   input_made_again = 2,  ///< an input's lost value is being recomputed; also while RUNNING
   // QUEUED
   delay = 3,
-  retry = 4,       ///< the function raised; retried after a pause
-  pause = 5,       ///< requeued; dispatched after a pause
+  retry = 4,
+  pause = 5,
   may_return = 6,  ///< the closure ran before a server restart, and its worker may reconnect
   prefetched = 7,
   gang_not_ready = 8,
@@ -36,9 +36,9 @@ enum class closure_reason : std::uint8_t {
   server_stops = 12,
   no_worker = 13,
   function_unseen = 14,  ///< no worker has ever provided the function
-  function_absent = 15,  ///< no connected worker provides the function
-  workers_closed = 16,   ///< the workers with the function are draining, cordoned or disconnected
-  workers_start = 17,    ///< the workers are in their start delay
+  function_absent = 15,
+  workers_closed = 16,  ///< the workers with the function are draining, cordoned or disconnected
+  workers_start = 17,   ///< the workers are in their start delay
   unsatisfiable = 18,
   workers_held_back = 19,  ///< the workers that meet all requirements are draining or cordoned
   busy = 20,
@@ -97,8 +97,8 @@ struct worker_shortage {
   std::uint64_t draining = 0, cordoned = 0,
                 away = 0;  ///< counts of workers that could run the closure
   std::string cordoned_task{};
-  std::uint64_t starting = 0;  ///< workers in their start delay
-  duration starts_in{};        ///< time until the first start delay ends
+  std::uint64_t starting = 0;
+  duration starts_in{};  ///< time until the first start delay ends
   std::optional<unmet_need> need{};
 
   bool operator==(worker_shortage const&) const = default;
@@ -128,7 +128,7 @@ struct input_place {
   bool at_server = false;
   /// Tasks that have the value in memory. For input_made_again, tasks that had it.
   std::vector<std::string> holders{};
-  closure_id made_by{};  ///< set for input_made_again
+  closure_id made_by{};
   duration recomputing_for{};
 
   bool operator==(input_place const&) const = default;
@@ -153,7 +153,7 @@ struct explanation {
   std::uint32_t attempt = 0;
 
   std::uint64_t inputs = 0, inputs_missing = 0;
-  closure_id input{};  ///< first missing input
+  closure_id input{};
   closure_state input_state{};
   std::optional<input_place> place{};
   duration starts_in{};
@@ -162,20 +162,20 @@ struct explanation {
   std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;              ///< slots of the worker to which it is prefetched
-  bool retracted = false;               ///< the worker was asked to return the prefetched closure
-  std::string draining_worker{};        ///< worker that is being drained for an exclusive closure
-  std::uint64_t draining_closures = 0;  ///< closures left on draining_worker
+  std::uint32_t slots = 0;
+  bool retracted = false;         ///< the worker was asked to return the prefetched closure
+  std::string draining_worker{};  ///< worker that is being drained for an exclusive closure
+  std::uint64_t draining_closures = 0;
   std::string function{};
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
   std::optional<value_wait> waits{};
   bool stop_requested = false;
-  std::optional<duration> away_for{};  ///< time since its worker disconnected
-  duration requeue_in{};               ///< time until it is requeued unless that worker reconnects
+  std::optional<duration> away_for{};
+  duration requeue_in{};  ///< time until it is requeued unless that worker reconnects
   std::optional<core::failure> error{};
-  std::string released{};  ///< why its value was dropped; may be empty
-  bool is_row = false;     ///< the record was removed, and only its row is left
+  std::string released{};
+  bool is_row = false;  ///< the record was removed, and only its row is left
 
   std::uint32_t workers_lost = 0;
   // Previous attempt; lost_attempt is 0 if there is none.

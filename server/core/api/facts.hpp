@@ -1,8 +1,7 @@
 // Durable state of jobs and sessions, for the journal and for a restart. A fact replaces the
 // previous fact about the same object. In this file, "job" also means a session.
 //
-// Workers, running closures and waiting calls are not stored. Reconnecting workers and clients
-// report them.
+// Reconnecting workers and clients report workers, running closures and waiting calls.
 #pragma once
 
 #include <memory>
@@ -25,7 +24,7 @@ struct job_fact {
   bool user_cancelled = false;
   bool closed = false;  ///< the client has left; the session is removed when drained
   std::uint32_t generation = 1;
-  std::optional<failure> first_error{};  ///< error of the current generation
+  std::optional<failure> first_error{};
   /// Error of the newest failed generation that has drained.
   std::optional<failure> raised{};
   std::uint32_t raised_generation = 0;
@@ -97,7 +96,6 @@ struct closure_removed {
   bool operator==(closure_removed const&) const = default;
 };
 
-/// The last closure of a request was released.
 struct request_removed {
   session_id job{};
   std::uint32_t first = 0;
@@ -157,8 +155,7 @@ struct restored_job {
 };
 
 /// The first event of a coordinator. Restores jobs, in any order, under their ids, which must be
-/// unused. Deadlines count from the time when they were set. Work that needs lost data fails with
-/// the reason of the loss.
+/// unused. Deadlines count from the time when they were set. Work that needs lost data fails.
 struct restore_jobs {
   std::vector<restored_job> jobs;  // consumed
 };

@@ -10,7 +10,7 @@ inline constexpr std::uint64_t generations_per_start = 1 << 20;
 
 struct generations {
   std::uint32_t first = 1;
-  std::uint32_t end = 0;  ///< first generation of the next start
+  std::uint32_t end = 0;
 };
 
 /// Returns the generations of a start. Starts are numbered from 1. The ranges repeat after 4,095

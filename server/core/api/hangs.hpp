@@ -66,8 +66,8 @@ struct hang {
 
 std::string text(hang const& h);
 
-/// Event: the attempt hangs, or makes progress again. The core applies the program's hang_policy
-/// and stores the hang for a server restart.
+/// Event: the attempt hangs, or makes progress again. The core applies the hang_policy and stores
+/// the hang for a restart.
 struct program_hangs {
   program_id program{};
   std::uint32_t attempt = 0;

@@ -1,4 +1,3 @@
-// Converts ids to strings for display.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ namespace incidents {
 
 /// A worker disconnected. Its closures are kept for a limited time.
 struct worker_away {
-  std::string task;  ///< "worker:3"
+  std::string task;
   std::string why;
   std::uint32_t running = 0;
 
@@ -74,7 +74,7 @@ struct task_cordoned {
 };
 
 struct dependency_reported {
-  std::string name;  ///< "ps:1"
+  std::string name;
   std::string by;
   std::uint32_t times = 0;
   std::uint32_t limit = 0;
@@ -114,7 +114,6 @@ struct builder_quarantined {
   bool operator==(builder_quarantined const&) const = default;
 };
 
-/// No closure has finished within the watchdog timeout.
 struct no_progress {
   duration quiet{};
   std::uint64_t running = 0;

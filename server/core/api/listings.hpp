@@ -1,6 +1,5 @@
-// Queries of listings and the results of their steps. A listing scans many records, so it is split
-// into steps. Each step examines a bounded number of records and returns little more than ids. The
-// data may be passed to other threads.
+// Queries of listings and the results of their steps. Each step examines a bounded number of
+// records and returns little more than ids. The data may be passed to other threads.
 #pragma once
 
 #include <cstdint>
@@ -88,9 +87,9 @@ struct closure_bounds {
 struct search_step {
   std::vector<found_closure> found;
   closure_cursor next;
-  bool in_order = false;        // the scan follows the order of the keys
-  std::uint64_t looked_at = 0;  // number of records examined in this step
-  std::uint64_t of = 0;         // total number of records
+  bool in_order = false;  // the scan follows the order of the keys
+  std::uint64_t looked_at = 0;
+  std::uint64_t of = 0;  // total number of records
 };
 
 /// Closure counts of a session by function, and the number of dependencies between each pair of

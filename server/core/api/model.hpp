@@ -62,7 +62,7 @@ struct closure_options {
   std::string task_job{};        // job of the allowed tasks; empty: any job
   std::int64_t task_index = -1;  // index of the allowed task; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels{};
-  std::vector<std::pair<std::string, std::uint32_t>> resources{};  // occupied during execution
+  std::vector<std::pair<std::string, std::uint32_t>> resources{};
 
   bool operator==(closure_options const&) const = default;
 };
@@ -99,8 +99,8 @@ struct closure_spec {
   /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0: no
   /// callable.
   std::uint32_t callable = 0;
-  std::uint64_t token = 0;  // assigned by the client
-  blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
+  std::uint64_t token = 0;
+  blob args;  // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};
   // On a stream: errors spread neither from this closure nor to it.
   bool own_error = false;
@@ -174,10 +174,10 @@ struct worker_result {
 struct worker_attached {
   stream_id stream{};
   worker_spec spec;
-  std::vector<held_closure> held{};  // closures from before a disconnection
+  std::vector<held_closure> held{};
   // Results from before a disconnection. Some may already have been processed. Consumed.
   std::vector<worker_result> answers{};
-  std::optional<programs_offer> programs{};  // none if the worker does not run ranks
+  std::optional<programs_offer> programs{};
 };
 
 /// A slot has executed the closure for the duration `ran`.
@@ -234,8 +234,7 @@ struct drain_task {
 };
 
 /// Stops (`on`) or resumes new closures and builds on a task. Running closures continue; prefetched
-/// closures are retracted. The cordon belongs to the row of the task, even if its worker is
-/// replaced or disconnected.
+/// closures are retracted. The cordon remains if the worker is replaced or disconnected.
 struct cordon_task {
   call_id call{};
   std::string job;
@@ -259,8 +258,8 @@ struct open_session {
 };
 
 /// Appends closures, which are consumed. If `call` is set, the reply accepts all closures or none.
-/// Otherwise (streams), errors are reported as outcomes. A resumable session schedules each token
-/// once. Repeating a token only repeats the outcome, if any.
+/// Otherwise (streams), errors are reported as outcomes. In a resumable session, repeating a token
+/// only repeats the outcome, if any.
 struct schedule {
   call_id call{};
   session_id session{};
@@ -299,13 +298,12 @@ struct resume_session {
   call_id call{};
   session_id session{};
   std::vector<std::uint64_t> tokens;  // tokens whose value or outcome the client needs
-  // Tokens of per-worker values that the client needs.
   std::vector<std::uint64_t> per_worker{};
   std::string client{};
 };
 
-/// The client of a resumable session no longer needs these values. An unfinished closure still
-/// runs, but its value is dropped. The record is kept until the token is released again after the
+/// The client of a resumable session no longer needs these values. Unfinished closures still run,
+/// but their values are dropped. A record is kept until the token is released again after the
 /// outcome was received; in a unary session, until the closure ends. Unknown tokens and closures
 /// are ignored.
 struct release_values {
@@ -315,16 +313,14 @@ struct release_values {
   std::vector<closure_id> closures;
 };
 
-/// Forgets a finished job and releases its values.
 struct delete_session {
   call_id call{};
   session_id session{};
 };
 
-/// Repeats the failed and cancelled closures of an ended job as a new job, with the same arguments
-/// and options and the current input values. Answered like open_session. Fails with
-/// FAILED_PRECONDITION if the job is unfinished or a stream, if nothing failed, or if arguments or
-/// input values are no longer kept.
+/// Repeats the failed and cancelled closures of an ended job as a new job, with the current input
+/// values. Answered like open_session. Fails with FAILED_PRECONDITION if the job is unfinished or a
+/// stream, if nothing failed, or if arguments or input values are no longer kept.
 struct retry_job {
   call_id call{};
   session_id session{};
@@ -341,7 +337,6 @@ struct create_per_worker {
   session_id owner{};  // none if only delete_per_worker releases the value
   /// Assigned by the owner. Repeating a token only repeats the reply. 0: no token.
   std::uint64_t token = 0;
-  // Id of an access token, if no session owns the value.
   std::string submitted_by{};
 };
 
@@ -365,7 +360,7 @@ enum class join_mode : std::uint8_t {
 
 /// Waits until the condition of `mode` is met, or until the deadline (DEADLINE_EXCEEDED). For a
 /// stream, `watch` ends only when the client closes the stream, with NOT_FOUND. In a unary session,
-/// `drain` or `settle` raises the error once, when no closure of its generation is running.
+/// `drain` or `settle` raises the error once, when its generation has no running closure.
 struct join_session {
   call_id call{};
   session_id session{};
@@ -385,8 +380,8 @@ struct call_abandoned {
 };
 
 enum class move_kind : std::uint8_t { write, read, forget, lost, copy };
-/// Result of a write or read; `forget` has no result. `lost` and `copy` are usually unsolicited:
-/// the value's blob was lost, or was copied to the server.
+/// Result of a write or read. `lost` and `copy` are usually unsolicited: the value's blob was lost,
+/// or was copied to the server.
 struct value_moved {
   move_kind kind{};
   closure_id closure{};

@@ -1,4 +1,3 @@
-// Names of states and kinds, and ids as strings.
 #include "base/text.hpp"
 #include "server/core/api/effects.hpp"
 #include "server/core/api/explanation.hpp"

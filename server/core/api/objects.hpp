@@ -111,7 +111,7 @@ struct object_limits {
 };
 
 enum class object_state : std::uint8_t {
-  pending = 0,  ///< the task is not connected yet
+  pending = 0,
   starting = 1,
   ready = 2,
   failed = 3,
@@ -129,7 +129,7 @@ enum class object_end : std::uint8_t {
   unable = 2,  ///< the worker cannot host objects
   slow = 3,    ///< the worker did not accept messages in time
   task_left = 4,
-  task_away = 5,  ///< the task did not reconnect in time
+  task_away = 5,
   replaced = 6,
 };
 constexpr auto enum_names(object_end) {
@@ -241,7 +241,7 @@ struct object_query {
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, enum_size<call_end>> calls{};  // counts since the server started
+  std::array<std::uint64_t, enum_size<call_end>> calls{};
 };
 
 }  // namespace objects

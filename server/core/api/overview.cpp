@@ -1,4 +1,3 @@
-// Adds the overviews of several coordinators.
 #include <algorithm>
 
 #include "server/core/api/views.hpp"

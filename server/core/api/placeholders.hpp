@@ -1,6 +1,6 @@
-// Arguments that contain outputs of other closures. When a closure is scheduled, the references are
-// cut out of the text and leave gaps, so that values can be inserted without a parser. Arguments in
-// bytes have no gaps: values are sent separately, in input order, and `offset` states the encoding.
+// Arguments that contain outputs of other closures. Scheduling removes the references from the text
+// and leaves gaps, so that values can be inserted without a parser. Arguments in bytes have no
+// gaps: values are sent separately, in input order, and `offset` states the encoding.
 #pragma once
 
 #include <cstdint>

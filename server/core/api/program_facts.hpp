@@ -1,7 +1,7 @@
 // Durable state of programs, for the journal and for a restart. A fact replaces the previous fact
 // about the same object. The facts of a step are written together.
 //
-// Running ranks and their pids are not stored. Reconnecting workers report them.
+// Reconnecting workers report running ranks and their pids.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct course_fact {
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
   std::uint32_t quick_ends = 0;
-  named_amounts failures{};  // number of failures by host
+  named_amounts failures{};
   std::optional<program_cause> cause{};
   time_point finished = never;
   time_point not_before{};
@@ -140,7 +140,7 @@ struct restored_program {
 };
 
 /// An event before all events of workers and clients: restores programs under their ids, which must
-/// be unused. Workers that may still run ranks count as away until they reconnect. REQUIRES: each
+/// be unused. Workers that may still run ranks are away until they reconnect. REQUIRES: each
 /// program is consistent; see server/journal/fact_encoding.hpp.
 struct restore_programs {
   std::vector<restored_program> programs;  // consumed

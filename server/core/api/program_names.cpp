@@ -1,4 +1,3 @@
-// Names of programs' states and kinds, and their ids as strings.
 #include <algorithm>
 #include <cstdint>
 

@@ -110,8 +110,8 @@ struct program_view {
   program_spec spec;                 // `env` contains only names
   program_state state{};
   std::uint32_t attempt = 0;
-  std::uint32_t restarts = 0;                       // restarts that count towards max_restarts
-  std::uint32_t ranks = 0, started = 0, alive = 0;  // ranks of the current attempt
+  std::uint32_t restarts = 0;  // restarts that count towards max_restarts
+  std::uint32_t ranks = 0, started = 0, alive = 0;
   std::uint32_t spares = 0;
   time_point created{}, finished = never;
   std::optional<program_cause> cause;

@@ -49,7 +49,7 @@ enum class program_end : std::uint8_t {
   none = 0,
   succeeded = 1,
   failed = 2,
-  lost = 3,       ///< a worker was lost or left
+  lost = 3,
   cancelled = 4,  ///< stopped or restarted on request
   preempted = 5,  ///< the ranks ended after a step, because a worker was about to leave
   hung = 6,
@@ -66,7 +66,7 @@ enum class cause_kind : std::uint8_t {
   out_of_memory = 2,  ///< the kernel killed a rank
   not_started = 3,
   worker_lost = 4,  ///< a worker was disconnected for longer than its lease
-  worker_left = 5,  ///< a worker left and stopped its ranks
+  worker_left = 5,
   deadline = 6,
   request = 7,
   coordination = 8,  ///< the coordination service reported a failed task first
@@ -112,7 +112,7 @@ struct program_tasks {
   std::uint32_t min = 1, max = 1;
   std::vector<std::string> command{};  // empty: the program's command
   named_amounts resources{};
-  named_texts labels{};  // labels that the workers must have
+  named_texts labels{};
 
   bool operator==(program_tasks const&) const = default;
 };
@@ -145,7 +145,7 @@ struct program_spec {
   std::vector<std::string> ends_with{};  // types, or tasks such as "worker:0"; empty: all but ps
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
-  duration hang_after = std::chrono::seconds(60);  // maximum time without progress
+  duration hang_after = std::chrono::seconds(60);
   /// RE2 pattern whose first group is the step in an output line. Empty: ranks report steps
   /// themselves.
   std::string step_pattern{};
@@ -233,7 +233,7 @@ struct program_steps_reported {
   program_id program{};
   std::uint32_t attempt = 0;
   kind what{};
-  std::string text{};  // reason for the preemption, for display
+  std::string text{};
 };
 
 struct program_reply {

@@ -1,6 +1,5 @@
-// State shared by all coordinators of a server: counters that make ids unique in the server, and
-// value budgets. There is one coordinator for each cluster with closures. Outlives the
-// coordinators. Engine thread only.
+// State shared by all coordinators of a server, one for each cluster with closures: counters that
+// make ids unique, and value budgets. Outlives the coordinators. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ struct server_wide {
   std::uint32_t chunks = 0;
   // First generation of new slots; makes ids differ from those of an earlier process.
   std::uint32_t first_generation = 1;
-  std::uint32_t end_generation = 0;   // a slot that reaches it is not reused
-  std::uint32_t last_row = 0;         // last row number of a task
+  std::uint32_t end_generation = 0;  // a slot that reaches it is not reused
+  std::uint32_t last_row = 0;
   std::uint32_t activity_chunks = 0;  // chunks of activity spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;

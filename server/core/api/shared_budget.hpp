@@ -4,16 +4,13 @@
 //
 // Limits, the action at each limit, and the function that enforces it:
 //
-//   --value-bytes-max         values in memory: the oldest values (with a disk) or finished jobs
-//   are
-//                             dropped; if there are none, submissions are refused (429).
-//                             session_ends::keep_within_limits
-//   --spill-above             values in memory, with a disk: the oldest are written to the disk.
-//                             value_store::write
-//   --spill-bytes-max         values on disk: the oldest are dropped. keep_within_limits
-//   --blob-bytes-max          all blobs: unused blobs are removed; if that is not enough, the new
-//                             blob is refused (429). blob_table::reserve
-//   --session-rows-bytes-max  rows: the oldest are removed. ended_rows
+//   --value-bytes-max         memory: drops the oldest values (with a disk) or finished jobs, or
+//                             refuses submissions (429). session_ends::keep_within_limits
+//   --spill-above             memory: writes the oldest values to disk. value_store::write
+//   --spill-bytes-max         disk: drops the oldest values. keep_within_limits
+//   --blob-bytes-max          blobs: removes unused blobs, or refuses the new blob (429).
+//                             blob_table::reserve
+//   --session-rows-bytes-max  rows: removes the oldest rows. ended_rows
 //
 // If the disk is full below these limits, values stay in memory (value_store::written), and blobs
 // are refused (507, blob_files). The blob_table owns the blob budget; server_wide owns the other

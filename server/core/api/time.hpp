@@ -1,7 +1,5 @@
-// Time in the core, which never reads a clock; callers pass in the time.
-//
-// A `time_point` counts microseconds since the Unix epoch. It is derived from a steady clock, so it
-// never decreases.
+// Time in the core, which never reads a clock; callers pass in the time. A `time_point` counts
+// microseconds since the Unix epoch. It is derived from a steady clock, so it never decreases.
 #pragma once
 
 #include <chrono>
@@ -14,8 +12,8 @@ using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
 inline constexpr time_point never = time_point::max();
 
-/// Sets each time in `past` that is later than `now` to `now`, except `never`. Restored times can
-/// be in the future if the previous server's clock was ahead.
+/// Limits each time in `past` to `now`, except `never`. Restored times can be in the future if the
+/// previous server's clock was ahead.
 template <class... T>
 void limit_to(time_point now, T&... past) {
   ((past = past == never || past < now ? past : now), ...);

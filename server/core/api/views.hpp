@@ -76,13 +76,13 @@ struct closure_view {
   session_id job{};
   std::uint32_t index = 0;
   std::string function;
-  std::string display_name;  // name of the callable; empty if unknown
+  std::string display_name;
   std::string callable;
   closure_state state{};
   value_state value{};
-  std::string sent_to;  // task to which the closure is prefetched
+  std::string sent_to;
   bool cancel_requested = false;
-  bool exclusive = false;  // the worker executes nothing else
+  bool exclusive = false;
   closure_options options;
   std::uint32_t retries = 0;
   time_point start_at{};  // epoch: immediately
@@ -109,7 +109,7 @@ struct closure_view {
 struct held_place {
   session_id job{};
   std::uint32_t index = 0;
-  bool stopping = false;  // the worker was asked to stop the closure
+  bool stopping = false;
 
   bool operator==(held_place const&) const = default;
 };
@@ -120,7 +120,7 @@ struct task_view {
   std::string job;
   std::int64_t index = 0;
   task_state state{};
-  time_point since{};  // start of the current state
+  time_point since{};
   time_point last_seen{};
   core::incarnation incarnation{};
   std::string host;
@@ -128,12 +128,12 @@ struct task_view {
   std::uint32_t pid = 0;
   std::uint32_t slots = 0;
   std::uint32_t credits = 0;
-  std::uint32_t running = 0;     // closures that slots execute
+  std::uint32_t running = 0;
   std::uint32_t waiting = 0;     // closures that are RUNNING but wait for values
   std::uint32_t prefetched = 0;  // closures that were sent to the worker but are still QUEUED
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
-  std::uint64_t restarts = 0;  // number of earlier incarnations
+  std::uint64_t restarts = 0;
   std::uint64_t reconnects = 0;
   bool draining = false;
   bool cordoned = false;
@@ -166,10 +166,10 @@ struct per_worker_view {
   std::string function;
   blob args;
   session_id owner{};
-  std::string submitted_by{};  // set if no session owns the value
+  std::string submitted_by{};
   time_point created{};
-  bool released = false;    // removed when no longer used
-  std::uint64_t users = 0;  // number of unfinished closures that use the value
+  bool released = false;
+  std::uint64_t users = 0;
   std::vector<component> components;
 };
 
@@ -222,7 +222,7 @@ struct overview_view {
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;
   std::uint64_t jobs_queued = 0, jobs_running = 0;
   std::uint64_t jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
-  std::uint64_t sessions = 0;            // open gRPC sessions
+  std::uint64_t sessions = 0;
   std::uint64_t session_rows_bytes = 0;  // row bytes of gRPC sessions
   std::uint64_t parked_calls = 0;
   // Time at which progress stopped, for the watchdog.

@@ -13,8 +13,8 @@ namespace muster::core {
 using muster::name;
 
 enum class closure_state : std::uint8_t {
-  blocked = 0,  ///< waits for an input
-  queued = 1,   ///< waits for a worker
+  blocked = 0,
+  queued = 1,
   running = 2,  ///< sent to a worker and unanswered
   succeeded = 3,
   failed = 4,
@@ -45,13 +45,13 @@ constexpr auto enum_names(value_state) {
 enum class release_reason : std::uint8_t {
   client = 0,  ///< the client released it, or received it immediately
   session_end = 1,
-  job_deleted = 2,  ///< the job was deleted on request
-  jobs = 3,         ///< there were too many finished jobs, and its job was the oldest
-  bytes = 4,        ///< values used too much memory
+  job_deleted = 2,
+  jobs = 3,  ///< there were too many finished jobs, and its job was the oldest
+  bytes = 4,
   age = 5,
   session_values = 6,
   session_bytes = 7,
-  spill_bytes = 8,  ///< values used too much disk space
+  spill_bytes = 8,
   unreadable = 9,
   holder_lost = 10,  ///< the only copy was in a lost worker's memory
 };
@@ -63,8 +63,8 @@ constexpr auto enum_names(release_reason) {
       spill_bytes, "spill_bytes", unreadable, "unreadable", holder_lost, "holder_lost");
 }
 enum class failure_kind : std::uint8_t {
-  user = 0,         ///< the function raised
-  worker_lost = 1,  ///< the closure lost its workers too often
+  user = 0,
+  worker_lost = 1,
   /// The worker no longer knows the function or handle (retried), or no worker knows it.
   stale_handle = 2,
   dependency_lost = 3,

@@ -1,5 +1,5 @@
-// Runs attempts: assigns resources and ports to ranks, orders their start and stop, and frees
-// everything when the ranks are dead. Owned by the controller.
+// Assigns resources and ports to ranks, orders their start and stop, and frees everything when the
+// ranks are dead. Owned by the controller.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,9 @@ class attempts {
            output& out)
       : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
 
-  /// Begins the next attempt. Returns false, without a change, if a host has too few ports.
-  /// `where.ranks[i].host` is an index into `on`. REQUIRES: no rank of the last attempt is alive;
-  /// the hosts are connected and have the resources.
+  /// Returns false, without a change, if a host has too few ports. `where.ranks[i].host` is an
+  /// index into `on`. REQUIRES: no rank of the last attempt is alive; the hosts are connected and
+  /// have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
   /// Additional ports on the worker of the first rank.
@@ -35,8 +35,8 @@ class attempts {
   /// REQUIRES, also for all functions below: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// Returns a rank, if any, that is not known to be dead and whose worker has been disconnected
-  /// for at least a second.
+  /// Returns a rank that is not known to be dead and whose worker has been disconnected for at
+  /// least a second, if any.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Reserves the rank's resources again after its worker has reconnected. Returns false if the

@@ -45,8 +45,8 @@ controller::found controller::alive_on(host const& h, rank_name const& name) {
   return {table_.find(name.program), name.rank};
 }
 
-// Keeps only ranks whose resources can be reserved again; the worker kills and reports the other
-// ranks. Repeats stop orders, which may have been lost with the stream.
+// Keeps only ranks whose resources can be reserved again; the worker kills the other ranks. Repeats
+// stop orders, which may have been lost with the stream.
 std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
                                                 programs_offer const& offer) {
   auto const n = hosts_.attach(who, offer, now);

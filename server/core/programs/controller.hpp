@@ -101,8 +101,8 @@ class controller {
   /// Returns whether the worker with this tunnel key has a rank of the attempt that is not known to
   /// be dead.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
-  /// Returns the stream of the rank's current or last worker, or none while the worker is
-  /// disconnected. Errors: NOT_FOUND; the message states what is known of the attempt.
+  /// Returns the stream of the rank's worker, or none while the worker is disconnected. Errors:
+  /// NOT_FOUND; the message states what is known of the attempt.
   result<stream_id> worker_of(rank_name const& rank) const;
   /// Returns the task, such as "worker:3", or an empty string if it is unknown.
   std::string task_of(rank_name const& rank) const;

@@ -13,7 +13,7 @@ namespace muster::core::programs {
 struct output {
   std::vector<rank_orders> orders;  // at most one per worker
   std::vector<program_changed> changes;
-  std::vector<rank_name> dead;  // ranks that were found dead in this step
+  std::vector<rank_name> dead;
   std::vector<incidents::program_failed> failures;
 
   /// REQUIRES: the stream exists.

@@ -1,5 +1,5 @@
-// Restores programs from their facts. The workers of living ranks are disconnected. Such a rank
-// continues if its worker reconnects with it. It is ordered again if the worker never received the
+// Restores programs from their facts. The workers of living ranks are disconnected. A rank
+// continues if its worker reconnects with it, and is ordered again if the worker never received the
 // order. It is dead when the worker's lease has expired.
 #include <algorithm>
 #include <utility>

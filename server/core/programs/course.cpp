@@ -111,7 +111,7 @@ void course::end_attempt(program& p, goal then, time_point now) {
   if (p.now.alive == 0) return;  // the caller closes the attempt
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
   // With a notice, the ranks have time to agree on a step. Until the deadline, they receive at most
-  // a signal that interrupts sleeps. Then they are killed.
+  // a signal that interrupts sleeps.
   p.now.by_step = p.noticed() && p.now.supports_step_stop;
   attempts_.stop(p, p.grace_at(now));
 }

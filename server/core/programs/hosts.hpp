@@ -34,9 +34,9 @@ struct host {
   std::string address;
   std::string tunnel_key;  // may be empty
   std::uint16_t first_port = 0, last_port = 0;
-  bool unpacks = false;   // supports uploads
-  bool preloads = false;  // supports preloaded modules
-  bool torch = false;     // opens tunnels to TCPStores
+  bool unpacks = false;
+  bool preloads = false;
+  bool torch = false;
   duration lease{};
   time_point lease_until{};
   std::set<rank_name> alive;  // ranks not known to be dead
@@ -67,7 +67,6 @@ class host_table {
   host const* find(stream_id stream) const;
   host& at(host_number n) { return hosts_.at(n); }
   host const& at(host_number n) const { return hosts_.at(n); }
-  /// Returns whether workers with ranks are disconnected.
   bool any_away() const { return hosts_.size() > by_stream_.size(); }
   /// Returns the connected workers, ordered by task.
   std::vector<host_number> attached() const;
@@ -94,8 +93,8 @@ class host_table {
   std::unordered_map<stream_id, host_number> by_stream_;
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
-  std::uint32_t alive_ = 0;  // number of living ranks on all workers
-  time_point due_ = never;   // unchanged when leases are renewed
+  std::uint32_t alive_ = 0;
+  time_point due_ = never;  // unchanged when leases are renewed
 };
 
 }  // namespace muster::core::programs

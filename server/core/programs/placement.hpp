@@ -22,7 +22,7 @@ struct room {
 
 struct placed_rank {
   std::uint32_t group = 0;  // index into spec.tasks
-  std::uint32_t index = 0;  // index among tasks of its type
+  std::uint32_t index = 0;
   std::uint32_t host = 0;
 
   bool operator==(placed_rank const&) const = default;

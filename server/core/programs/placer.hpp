@@ -75,7 +75,7 @@ class placer {
   std::size_t turn_ = 0;  // next program to try, after the first
   std::size_t left_ = 0;  // programs not tried since the last change
   bool search_requested_ = false;
-  std::uint64_t seen_ = 0;  // last seen ledger version
+  std::uint64_t seen_ = 0;
   time_point next_check_at_{};
   time_point due_ = never;
   time_point wake_ = never;  // end of a pause, or next check of ports

@@ -1,7 +1,7 @@
 // Ports on which ranks listen. The server assigns them, so that all ranks know them before they
-// start. Workers on the same machine share its ports, so ports are identified by machine address.
+// start. Workers on the same machine share its ports.
 //
-// Owned by the controller. Limited by the ranges of the workers, 64 Ki ports per address.
+// Owned by the controller. Limit: 64 Ki ports per address.
 #pragma once
 
 #include <cstdint>

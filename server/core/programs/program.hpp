@@ -57,7 +57,7 @@ struct attempt {
   bool supports_step_stop = false;  // the ranks can be asked to end after a step
   /// The ranks were asked to end after a step and received no signal.
   bool by_step = false;
-  std::optional<coordination_failure> trouble{};  // last report of the coordination service
+  std::optional<coordination_failure> trouble{};
   std::optional<core::hang> hang{};
   program_attempt_view about{};
 };
@@ -81,8 +81,8 @@ struct placement_search_result {
   std::uint32_t would_fit = 0;
   bool looked = false;  // if false, the following members are not set
   bool fits_when_idle = false;
-  obstacle never{};           // why it does not fit on idle workers
-  std::uint32_t workers = 0;  // workers that accept new work
+  obstacle never{};  // why it does not fit on idle workers
+  std::uint32_t workers = 0;
   bool pauses = false;
   bool lacks_ports = false;
 };
@@ -96,8 +96,8 @@ struct program {
   std::deque<ended_attempt> before{};  // oldest first
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
-  std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
-  std::map<std::string, std::uint32_t> failures{};  // number of failures by host
+  std::uint32_t quick_ends = 0;  // consecutive attempts that ended quickly
+  std::map<std::string, std::uint32_t> failures{};
   std::optional<program_cause> cause{};
   /// Step before which the ranks must not stop. Also applies to later attempts.
   std::optional<agreed_stop> stop_at{};

@@ -1,8 +1,6 @@
 // Spares: places that a running program reserves, so that its next attempt can start immediately
 // after the loss of a host. Spares are for the type with the most tasks, preferably on workers
-// without ranks of the program. Waiting programs take precedence.
-//
-// Owned by the controller. Limit: program_limits::spares_max per program.
+// without ranks of the program. Waiting programs take precedence. Owned by the controller.
 #pragma once
 
 #include <set>

@@ -12,8 +12,8 @@ namespace muster::core {
 /// Cost of examining a record, in addition to the cost of skipping it.
 inline constexpr std::size_t record_cost = 4;
 
-/// Visits records, starting at `at`, until the budget of the step is spent. If `list` is given,
-/// these are its records (a job's closures); otherwise those of `owner`, or of all sessions.
+/// Visits records, starting at `at`, until the budget of the step is spent: the records in `list`,
+/// if given; otherwise those of `owner`, or of all sessions.
 /// @param f called as `f(slot, record)`; returns the cost, or nothing to stop after this record
 /// @return true if no records are left
 template <class F>

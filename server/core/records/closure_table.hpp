@@ -1,10 +1,9 @@
-// One record for each known closure, in chunks that never move. The core's sub-models share these
-// records; the comment on a field can name the sub-model that owns it.
+// One record for each known closure, in chunks that never move. The core's sub-models share the
+// records; the comment on a field can name the owning sub-model.
 //
-// A closure_id is slot | generation << 32. A lookup is therefore an index and a comparison, and ids
-// of forgotten closures are detected. Records are linked into lists by slot number, so moving a
-// closure allocates no memory. Slot numbers are unique in the server, because tables allocate
-// chunks from a common supply.
+// A closure_id is slot | generation << 32, so a lookup is an index and a comparison. Records are
+// linked into lists by slot number, so moving a closure allocates no memory. Slot numbers are
+// unique in the server, because tables allocate chunks from a common supply.
 //
 // Owned by the coordinator; engine thread only. Limited by config::closures_max.
 #pragma once
@@ -45,11 +44,11 @@ struct closure_details {
   // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;          // key in the gang_table until the gang starts; 0: none
-  std::uint32_t retries = 0;       // retries after errors that the function raised
-  time_point start_at{};           // earliest dispatch time
+  std::uint64_t gang = 0;     // key in the gang_table until the gang starts; 0: none
+  std::uint32_t retries = 0;  // retries after errors that the function raised
+  time_point start_at{};
   std::uint32_t workers_lost = 0;  // losses of workers or processes that the closure is blamed for
-  std::uint32_t processes_ended = 0;  // processes that ended while executing the closure
+  std::uint32_t processes_ended = 0;
   time_point deadline = never;
   time_point exclusive_since{};
   time_point ready_at{};  // when it last became ready; epoch: at its creation
@@ -74,10 +73,10 @@ struct closure_record {
   std::uint32_t generation = 1;
   slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
-  std::uint32_t order = 0;  // position in the session
+  std::uint32_t order = 0;
   std::uint32_t queue = 0;  // owner: scheduling; index of the queue in the session
   std::uint32_t attempt = 0;
-  std::uint32_t place = ~0u;  // place of the newest attempt
+  std::uint32_t place = ~0u;
   function_id function{};
   closure_phase phase = closure_phase::queued;  // set only by closure_book
   std::uint8_t worker_failures = 0;
@@ -141,7 +140,6 @@ class closure_table {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
-  /// Returns whether an earlier server process assigned the slot's id.
   bool is_from_earlier_process(slot s) const { return is_earlier((*this)[s].generation); }
 
   bool is_in_other_table(closure_id id) const {
@@ -299,9 +297,9 @@ class closure_table {
     }
     return fresh_++;
   }
-  // Returns the generation after `g`. It is unknown which ids an earlier process assigned after
-  // `g`, so earlier generations continue with this process's first generation. Generations wrap, so
-  // "earlier" is modulo 2^32.
+  // Returns the generation after `g`. Earlier generations continue with this process's first
+  // generation, because it is unknown which ids the earlier process assigned after `g`. Generations
+  // wrap, so "earlier" is modulo 2^32.
   std::uint32_t generation_after(std::uint32_t g) const {
     return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
   }

@@ -1,5 +1,5 @@
-// Places where attempts ran, shared by closures. A place is kept while such a closure or the worker
-// is known. Owned by the coordinator; limited by the number of recorded attempts.
+// Places where attempts ran, shared by closures. A place is kept while its closures or its worker
+// are known. Owned by the coordinator; limited by the number of recorded attempts.
 #pragma once
 
 #include <cstdint>

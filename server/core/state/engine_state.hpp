@@ -1,5 +1,5 @@
-// The complete closure state of one cluster: independent sub-models, each owning its part, and the
-// data of the current step. Only transitions modify it, and only queries read it.
+// The complete closure state of one cluster: independent sub-models and the data of the current
+// step. Only transitions modify it, and only queries read it.
 //
 // Owned by the coordinator; engine thread only. Each sub-model enforces its own limits.
 #pragma once

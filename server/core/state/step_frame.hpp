@@ -35,8 +35,8 @@ inline failure input_failure(std::string message) {
   return {failure_kind::input, "", std::move(message), "", "", 0};
 }
 
-/// An ended input whose dependents have not been informed. They are informed in a loop at the end
-/// of the step, to avoid recursion along a chain of dependents.
+/// An ended input whose dependents have not been informed. They are informed in a loop, to avoid
+/// recursion along a chain of dependents.
 struct ended_input {
   closure_id id{};
   bool ok = true;

@@ -16,7 +16,7 @@ struct waiter {
   closure_id closure{};  // set for a request for a value
   time_point deadline = never;
   join_mode mode = join_mode::watch;
-  time_point since{};  // start of a wait for a value
+  time_point since{};
 };
 
 class waiters {
