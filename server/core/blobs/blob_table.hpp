@@ -51,13 +51,13 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Removes other blobs if necessary. REQUIRES: the caller then calls take_removed().
+  /// Removes other blobs if necessary. REQUIRES: the caller calls take_removed() afterwards.
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
   /// Uses a reservation of `size` bytes. Returns false if the blob was already stored.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// Restores a blob of an earlier server process, ignoring limits. Returns false if it was already
-  /// stored.
+  /// Restores a blob from an earlier server process, ignoring limits. Returns false if it was
+  /// already stored.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
   /// Returns whether the blob is stored. If so, restarts the time until its removal.

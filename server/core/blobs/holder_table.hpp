@@ -1,9 +1,10 @@
 // Registers which processes hold large values in their own memory, and the sockets at which other
-// processes on the same host read them. Used only on the thread of its owner, blob_holders.
+// processes on the same host can read these values. Used only on the thread of its owner,
+// blob_holders.
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
-// referred within `told` of its announcement. Clients hold arguments and drop them themselves.
+// referred within `told` of its announcement. Clients hold arguments, and decide when to drop them.
 //
 //              hold                     copy                  its maker leaves
 //   unknown ─────────► with its maker ─────────► with several ─────────────────► with copies
@@ -38,10 +39,11 @@ struct holder_limits {
   std::size_t holders_max = 8;
   /// Time within which a value must refer to an announced output.
   duration told = std::chrono::seconds(30);
-  /// Age at which referenced outputs are uploaded to the server, so that they survive their
+  /// Age at which referenced outputs are uploaded to the server, so that the outputs survive their
   /// holders.
   duration copied = std::chrono::seconds(10);
-  /// Time within which a holder must start an upload; then another holder is asked.
+  /// Time within which a holder must start an upload. After that, another holder must upload the
+  /// value.
   duration put_within = std::chrono::seconds(5);
   /// Time within which a process must reconnect to keep its values.
   duration away = std::chrono::seconds(3);
@@ -98,7 +100,7 @@ class holder_table {
   place const* find(std::string_view name) const;
   bool holds(holder_id id, std::string_view name) const;
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
-  /// Returns the holders, starting with those on `host`. Successive calls rotate the order.
+  /// Returns the holders, starting with the holders on `host`. Successive calls rotate the order.
   std::vector<holder_id> holders_round_robin(std::string_view name, std::string_view host);
   /// Returns the process that must upload the value: the maker, then the other holders in turn.
   std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
@@ -110,7 +112,8 @@ class holder_table {
   std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
   /// Returns outputs without a reconnected holder. Each output is returned only once.
   std::vector<std::string> take_lost(time_point now, std::size_t most);
-  /// Returns outputs whose maker did not reconnect. Their copies can be dropped at any time.
+  /// Returns outputs whose maker did not reconnect. Copies of these outputs can be dropped at any
+  /// time.
   std::vector<std::string> take_orphans(time_point now, std::size_t most);
 
   holder_counts counts() const;

@@ -56,7 +56,7 @@ void function_table::forget(function_entry& f) {
   f = fresh;
 }
 
-// Callables with a hash are removed first, because they need their callable without a hash.
+// Callables with a hash are removed first, because the callable without a hash must outlive them.
 void function_table::forget_unused(std::vector<bool> used) {
   for (bool const with_hash : {true, false})
     for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -55,7 +55,8 @@ class closure_book {
   tally const& of(session_number n) const { return tallies_[n]; }
 
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// While enabled, changes are marked as restored, so that readers do not count them as new.
+  /// While enabled, changes are marked as restored, so that readers do not count restored closures
+  /// as new.
   void restoring(bool on) { restoring_ = on; }
   /// Sets the position of the session's next closure. REQUIRES: the position is unused.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }

@@ -1,10 +1,10 @@
 // Assigns numbers to function names, and counts closures for each. Function names are never
-// removed; config::functions_max limits them. Engine thread only.
+// removed; config::functions_max limits their number. Engine thread only.
 //
 // A function such as "python:3.11" calls a callable that it receives. A callable has its own
 // number, under which its closures are counted and displayed. Queues, workers and placement use
 // only its function, `served(f)`. At config::callables_max, unreferenced callables are removed. If
-// none can be removed, further closures are displayed under their function.
+// no callable can be removed, further closures are displayed under their function.
 #pragma once
 
 #include <deque>
@@ -31,7 +31,7 @@ struct function_entry {
   bool callable = false;
   function_id served{};  // function that workers provide; for a function, itself
   std::string hash{};
-  // For a callable without a hash: number of callables with the same name and a hash.
+  // For a callable without a hash: number of callables that have the same name and a hash.
   std::uint32_t versions = 0;
 };
 

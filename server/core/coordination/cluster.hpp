@@ -46,7 +46,7 @@ class cluster {
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
   std::deque<generation_view> const& past() const { return ended_generations_; }
-  /// Restores a generation of an earlier server process. Ignored if it is known, or not earlier
+  /// Restores a generation from an earlier server process. Ignored if it is known, or not earlier
   /// than the current one.
   void remember(generation_view g);
 
@@ -91,7 +91,7 @@ class cluster {
   void retire(std::string cause);
   fault_ptr retired_fault(request const& r) const;
 
-  /// An ended generation. Its members can continue to run for a long time, but must not act for the
+  /// An ended generation. Members can continue to run for a long time, but must not act for the
   /// tasks that replaced them.
   struct retired {
     generation which;

@@ -33,7 +33,7 @@ class call_table {
     fresh,
     repeated,
     answered,
-    early,  ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
+    early,  ///< the caller will resend the call after earlier ones; see ObjectOrders.begin
     past,   ///< the number is not above the caller's last number, and the call is forgotten
     full,   ///< the caller's limit, or the limit on all bytes, is reached
   };
@@ -51,12 +51,12 @@ class call_table {
   void taken(caller_id who, std::uint64_t number);
   /// Records that the caller has a new stream, on which repeated calls are answered again.
   void caller_reconnected(caller_id who);
-  /// Drops the answers of a caller that has ended for good. Its unanswered calls are still
-  /// executed, or forgotten beyond object_limits::left_max. Returns the objects of forgotten calls,
-  /// one entry per call.
+  /// Drops the answers of a caller that has left permanently. The caller's unanswered calls are
+  /// still executed, or forgotten beyond object_limits::left_max. Returns the objects of forgotten
+  /// calls, one entry per call.
   std::vector<object_id> leave(caller_id who);
-  /// Forgets the calls of a caller that may return. Its last number is kept to recognize repeated
-  /// calls. Returns the objects of forgotten calls, one entry per call.
+  /// Forgets the calls of a caller that may return. The caller's last number is kept to recognize
+  /// repeated calls. Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> retire(caller_id who);
 
   std::size_t open(object_id object) const {

@@ -39,8 +39,8 @@ class dataset {
   /// this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// Handles the end or restart of a closure. Its waiting draws are answered with the end of the
-  /// dataset.
+  /// Handles the end or restart of a closure. The closure's waiting draws are answered with the end
+  /// of the dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
   /// Ends the closure's draws. The closure keeps its splits until it ends.
   void stop(closure_id closure, answers& out);

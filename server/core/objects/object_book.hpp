@@ -70,7 +70,7 @@ class object_book {
   void erase(object_id id);
   void forget_args(object& o);
   /// Marks the object as failed or lost, and frees its name. The object is kept so that callers
-  /// receive the reason. Above object_limits::lost_max, the oldest such object is erased.
+  /// receive the reason. Above object_limits::lost_max, the oldest failed or lost object is erased.
   void lose(time_point now, object_id id, failure why, object_end how);
 
   task& of(task_name const& t) { return tasks_[t]; }

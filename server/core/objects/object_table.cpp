@@ -143,7 +143,7 @@ void object_table::use(session_id s, object& o) {
   if (out_.uses.empty() || out_.uses.back() != said) out_.uses.push_back(said);
 }
 
-// Objects of an earlier server process are checked first. After a restart, session and ticket are
+// Objects from an earlier server process are checked first. After a restart, session and ticket are
 // unknown until the client reconnects, and the answer must not depend on the order of reconnection.
 failure object_table::refused(session_id s, object const* o, call_spec const& c) const {
   if (!o && raw(c.object) <= last_before_)

@@ -26,7 +26,7 @@ namespace muster::core::objects {
 
 class object_table {
  public:
-  /// `last`: highest id that earlier server processes can have used.
+  /// `last`: highest id that earlier server processes may have used.
   object_table(object_limits limits, std::uint64_t last) : limits_(limits), last_before_(last) {
     book_.begin_above(last);
   }
@@ -55,8 +55,8 @@ class object_table {
   /// the object. Errors: as object_book::check; FAILED_PRECONDITION if the session is not open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
-  /// Returns the connected tasks that can hold objects, starting with those that hold the fewest.
-  /// Scans all tasks.
+  /// Returns the connected tasks that can hold objects, starting with the tasks that hold the
+  /// fewest objects. Scans all tasks.
   std::vector<task_name> holders() const;
   /// Records the session as a user of the object. Errors: NOT_FOUND, PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
@@ -66,7 +66,7 @@ class object_table {
   /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each
   /// other, `inner` fails. Ignored unless the worker of `stream` executes `within`.
   void waits(stream_id stream, call_name const& within, call_name const& inner);
-  /// Deletes an object or dataset. Its unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
+  /// Deletes an object or dataset. Unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
   /// PERMISSION_DENIED.
   status drop(session_id s, object_id id);
   /// REQUIRES: the object exists.

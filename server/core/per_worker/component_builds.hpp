@@ -5,7 +5,7 @@
 //            ▲                                                     │ worker lost
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
-// Stateful tasks build only the values that are used by closures assigned to them. A component
+// A stateful task builds only the values that closures assigned to this task use. A component
 // receives the same number of workers at each build until the server restarts; the number is not
 // durable, because its record would have to contain the value's arguments.
 //
@@ -33,7 +33,7 @@
 namespace muster::core {
 
 struct per_worker_component {
-  stream_id stream{};  // builds or holds the value; none if aborted
+  stream_id stream{};  // builds or holds the value; no stream if aborted
   value_state state = value_state::not_ready;
   // Failure of the build (READY), or reason of the abort or rebuild.
   std::optional<failure> error;
@@ -51,7 +51,7 @@ struct per_worker_component {
   /// Returns whether the builder has lost too many workers in a row. Further builds are delayed.
   bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
   /// Returns whether the build after the quarantine has also lost its worker. Closures that need
-  /// the value then fail.
+  /// the value fail.
   bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
   std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
@@ -97,7 +97,7 @@ class component_builds {
     e.id = id;
     return e;
   }
-  /// Restores a value of an earlier server process. REQUIRES: its id is unused.
+  /// Restores a value from an earlier server process. REQUIRES: its id is unused.
   void restore(per_worker_entry e) {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));

@@ -2,7 +2,7 @@
 // dependencies such as a restarting parameter server. A sliding window counts the reports of each
 // session and of each component that a worker builds. The report that reaches the limit is fatal;
 // earlier reports requeue the closure. Engine thread only. Limits: config::dependencies_max names
-// per session, and the fatal number of reports per name.
+// per session, and per name the number of reports that is fatal.
 #pragma once
 
 #include <functional>

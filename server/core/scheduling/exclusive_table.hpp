@@ -1,5 +1,5 @@
-// Isolated closures. Each has lost so many workers that its next worker runs no other closure, so
-// that a closure that kills its worker does not harm others.
+// Isolated closures. Each closure has lost so many workers that its next worker runs no other
+// closure. A closure that kills its worker thus does not harm other closures.
 //
 //   (counted losses) ──► waits ──a worker that is empty──► runs ──► ended, or proved innocent
 //                          ▲                                 │
@@ -52,15 +52,14 @@ class exclusive_table {
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;
   }
 
-  /// Returns the time at which to keep a worker empty, or to try another worker. `never` if no
-  /// closure waits.
+  /// Returns the time of the next attempt to keep a worker empty, or `never` if no closure waits.
   time_point due() const { return due_; }
   void wait_longer(time_point now) {
     patience_ *= 2;
     due_ = now + patience_;
   }
 
-  /// The worker that is kept empty, and its closure. Both ids are null if there is none.
+  /// The worker that is kept empty, and its closure. Both ids are null if no worker is kept empty.
   struct kept {
     closure_id by{};
     stream_id worker{};

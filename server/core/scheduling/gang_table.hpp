@@ -7,7 +7,7 @@
 //      └────────── a member ended ────────┴──► broken: the others are cancelled
 //
 // A gang that would not fit even if all connected workers were idle is set apart, so that it does
-// not block others. No workers are kept free for it, and it does not count against tries_max.
+// not block other gangs. No workers are kept free for it, and it does not count against tries_max.
 // Engine thread only. Bounded by the number of closures, each of which is in at most one gang.
 #pragma once
 
@@ -72,8 +72,8 @@ class gang_table {
     auto const it = all_.find(id);
     return it == all_.end() ? nullptr : &it->second;
   }
-  /// Returns the waiting gang after `turn`, and sets `turn` to its position. Returns 0 if there is
-  /// none.
+  /// Returns the waiting gang after `turn`, and sets `turn` to its position. Returns 0 if no later
+  /// gang waits.
   std::uint64_t next(std::uint64_t& turn) const {
     auto const it = waiting_.upper_bound(turn);
     if (it == waiting_.end()) return 0;

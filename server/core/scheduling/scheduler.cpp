@@ -256,8 +256,8 @@ std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) 
   std::vector<worker_slots const*> left;
   for (auto const& [stream, w] : workers_)
     if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
-  // Keeps the workers for which `holds` is true. If none remains, returns the previous number of
-  // workers, otherwise 0.
+  // Keeps the workers for which `holds` is true. If no worker remains, returns the previous number
+  // of workers, otherwise 0.
   auto const keep = [&](auto holds) -> std::uint64_t {
     auto const before = left.size();
     std::erase_if(left, [&](worker_slots const* w) { return !holds(*w); });

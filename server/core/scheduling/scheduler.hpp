@@ -79,7 +79,7 @@ class scheduler {
     auto const it = workers_.find(s);
     return it == workers_.end() ? nullptr : it->second.get();
   }
-  /// Has the iteration order of worker_registry::all().
+  /// Iterates in the same order as worker_registry::all().
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> const& all_workers() const {
     return workers_;
   }
@@ -113,9 +113,10 @@ class scheduler {
   /// Moves the newest unreported running closure back to the prefetched list. Returns that closure,
   /// or no_slot.
   slot stop_one_unreported(worker_slots& w);
-  /// Frees the slot of a closure that waits for a value. REQUIRES: it runs on `w`, and may_yield().
+  /// Frees the slot of a closure that waits for a value. REQUIRES: the closure runs on `w`, and
+  /// may_yield().
   void yield_slot(worker_slots& w, slot c);
-  /// Allocates a slot again for a closure that continues or leaves its worker. REQUIRES: it waits.
+  /// Allocates a slot again for a waiting closure that continues or leaves its worker.
   void reclaim_slot(worker_slots& w, slot c);
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
@@ -161,7 +162,7 @@ class scheduler {
   void wait_exclusive(slot c, time_point now);
   /// REQUIRES: the closure waits for an empty worker.
   void end_exclusive_wait(slot c, time_point now);
-  /// Ends the isolation of a closure. REQUIRES: it does not wait for an empty worker.
+  /// Ends the isolation of a closure. REQUIRES: the closure does not wait for an empty worker.
   void not_exclusive(slot c);
   worker_slots* empty_worker_for(slot c);
   /// Keeps a worker empty that could run the closure, and releases the previous worker.
@@ -232,7 +233,7 @@ class scheduler {
   std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
   std::size_t idle_workers_ = 0;         // number of workers in all idle rings
-  std::vector<placement_class*> dirty_;  // can have both runnable closures and a worker with room
+  std::vector<placement_class*> dirty_;  // may have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
   std::map<session_id, session_number> in_order_;

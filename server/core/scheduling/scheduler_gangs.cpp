@@ -1,6 +1,6 @@
-// All k closures of a gang get idle slots in one step, or none does. The plan is greedy and starts
-// with the emptiest worker. Once a gang's patience has ended, its candidate workers receive no new
-// closures, provided that they are large enough together.
+// Either all closures of a gang get idle slots in one step, or none of them does. The plan is
+// greedy and starts with the emptiest worker. Once a gang's patience has ended, its candidate
+// workers receive no new closures, provided that these workers together are large enough.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"

@@ -37,8 +37,8 @@ struct session : job_fact {
   session_number number{};
   std::size_t capacity = 0;
   std::uint32_t max_worker_failures = 0;  // 0: no limit
-  // True for client sessions without a limit of their own. For closures of a generation, only ended
-  // processes then count towards the default limit.
+  // True for client sessions without a limit of their own. For closures of a generation, only
+  // processes that ended count towards the default limit.
   bool ignores_lost_workers = false;
 
   bool started = false;
@@ -84,7 +84,7 @@ class session_table {
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
-  /// Restores a session of an earlier server process. REQUIRES: the id is unused; ended sessions
+  /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
   /// Keeps a note about the session. REQUIRES: its closures, values and queues are removed.

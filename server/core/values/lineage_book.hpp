@@ -1,16 +1,16 @@
 // Records which large values are needed to rebuild other values. A large value can exist only in
-// workers' memory. Its closure can rebuild it, but needs its own large inputs, which can be lost as
-// well. The closures that produced these inputs are therefore kept even after the client has
-// released them. An input is needed `now` while a user is unfinished, and `again` while a user's
-// value is only in workers' memory.
+// workers' memory. The closure that produced a value can rebuild it, but needs its own large
+// inputs, which can be lost as well. The closures that produced these inputs are therefore kept
+// even after the client has released them. An input is needed `now` while a user is unfinished, and
+// `again` while a user's value is only in workers' memory.
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
-// A needed input that its client has released is *alone*. Its record is kept until its last user is
-// removed; its value is kept only if the server stores it or a user is unfinished. Engine thread
-// only. Limits: one entry for each large input of a closure; alone_max.
+// A needed input that its client has released is *alone*. The input's record is kept until its last
+// user is removed; its value is kept only if the server stores it or a user is unfinished. Engine
+// thread only. Limits: one entry for each large input of a closure; alone_max.
 #pragma once
 
 #include <algorithm>

@@ -51,7 +51,7 @@ class value_store {
   struct reading {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;
-    session_id repeat{};      // session whose client wants the outcome again
+    session_id repeat{};      // session whose client requested the outcome again
     std::uint64_t token = 0;  // token of the closure whose outcome is repeated
     bool sent = false;
     bool orphan = false;  // released during the read

@@ -94,9 +94,9 @@ class task_rows {
   /// - the lowest index of a lost worker program on its host
   /// - the lowest free index
   ///
-  /// A lost task's index is free if it is below the expected number of tasks, because none of these
-  /// may stay vacant. An index is not free while the task's worker program serves other tasks or is
-  /// about to replace the task's process.
+  /// A lost task's index is free if it is below the expected number of tasks, because no expected
+  /// index may stay vacant. An index is not free while the task's worker program serves other tasks
+  /// or is about to replace the task's process.
   /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows belong to present tasks.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
   /// REQUIRES: admit() returned the row.
@@ -138,7 +138,7 @@ class task_rows {
   std::uint32_t tasks_of(std::string const& job) const;
   /// Returns 0 if the job is not declared.
   std::uint32_t declared(std::string_view job) const;
-  /// Returns a version that changes whenever the result of tasks_of can have changed.
+  /// Returns a version that changes whenever the result of tasks_of may have changed.
   std::uint64_t version() const { return version_; }
 
   task_row* find(std::string_view job, std::int64_t index);

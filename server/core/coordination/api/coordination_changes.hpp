@@ -5,7 +5,8 @@
 //
 // Changes are in chronological order and valid until the next step. A generation can end, and the
 // next begin, within a step; changes after `generation_begun` belong to the new generation.
-// Frequent changes contain only numbers and are stored in the list; others are stored in `rich`.
+// Frequent changes contain only numbers and are stored in the list; other changes are stored in
+// `rich`.
 #pragma once
 
 #include <memory>
@@ -61,7 +62,7 @@ enum class generation_why : std::uint8_t {
   registration_failed,
   shutdown_failed,
   given_up,
-  stopped,  ///< because the server or cluster ends, or to start the next generation
+  stopped,  ///< because the server or the cluster ends, or to start the next generation
 };
 
 struct generation_changed {
@@ -127,7 +128,7 @@ struct task_failed {
 
 enum class left_why : std::uint8_t {
   left,
-  reset,  ///< by an operator, or by the task before it registers again
+  reset,  ///< reset by an operator, or by the task itself before it registers again
   shut_down,
 };
 
@@ -213,7 +214,7 @@ enum class barrier_outcome : std::uint8_t {
   in_error_before,
   miscounted,           ///< a call has a different use count
   unknown_participant,  ///< a call names a task that is not in the cluster
-  other_participants,   ///< a call names other participants than the first call
+  other_participants,   ///< a call names different participants from the first call
   no_participant,
   given_up,
   cancelled,

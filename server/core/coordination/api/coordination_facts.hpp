@@ -48,7 +48,7 @@ struct task_fact {
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};  ///< until then, heartbeats are accepted after the task has left
+  time_point grace_until{};  ///< heartbeats after the task has left are accepted until this time
   bool hears_notices = false;
 
   bool operator==(task_fact const&) const = default;
@@ -86,7 +86,7 @@ struct restored_cluster {
   cluster_fact cluster;
   std::vector<task_fact> tasks;
   std::vector<key_fact> keys;
-  std::vector<barrier_fact> barriers;  ///< in the order in which they ended
+  std::vector<barrier_fact> barriers;  ///< in the order in which the barriers ended
 };
 
 }  // namespace muster::core::coordination

@@ -38,7 +38,7 @@ struct limits {
 
   /// Task-state changes within this interval are sent to watchers together. The first change after
   /// an interval is sent immediately to up to `few_watchers` waiting calls, and after one interval
-  /// if there are more.
+  /// to a larger number.
   duration watch_interval = std::chrono::milliseconds(5);
   std::size_t few_watchers = 256;
   /// A parked call is answered before its caller's deadline, by a twentieth of the remaining time,

@@ -59,7 +59,7 @@ struct agent_view {
   std::vector<std::string> device_names;
   fault_ptr error;
   bool casualty = false;
-  /// If LATE for a barrier: its id, and when the first task started to wait there.
+  /// If LATE for a barrier: its id, and when the first task started to wait at this barrier.
   std::string late_for;
   time_point late_since{};
   /// Barriers and keys, at most 8: "barrier step_12", "key a/b".

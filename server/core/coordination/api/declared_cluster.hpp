@@ -51,8 +51,8 @@ struct cluster_spec {
   /// Empty: the cluster has only closure workers, which can join and leave.
   std::vector<job_spec> jobs = {};
 
-  /// Must not be shorter than the agents' own timeout, within which they send two heartbeats. JAX's
-  /// default is 100 s.
+  /// Must not be shorter than the agents' own timeout; agents send two heartbeats per timeout.
+  /// JAX's default is 100 s.
   duration heartbeat_timeout = std::chrono::seconds(100);
   /// A process counts as dead if it sends no message within this time after its connection was
   /// closed. With error_delivery::poll, only connections with a parked poll count. Zero: disabled.
@@ -64,8 +64,8 @@ struct cluster_spec {
   duration shutdown_timeout = std::chrono::minutes(5);
   bool register_barrier = true;
   bool recoverable = false;
-  /// Whether a task that timed out may register again with a new incarnation. Implied by `renew`,
-  /// which then starts a new generation.
+  /// Whether a task that timed out may register again with a new incarnation. `renew` always allows
+  /// this, and then starts a new generation.
   bool allow_reconnect = false;
   /// Whether a registration with a new incarnation after a failed or finished run starts a new
   /// generation.

@@ -18,10 +18,10 @@ struct create_cluster {
   cluster_spec spec;
 };
 
-/// Replaces the cluster's declaration, except its name. It takes effect immediately if no task has
-/// registered and no call waits (keys are kept), or if the generation has ended and can be renewed;
-/// otherwise with the next generation. Errors: as create_cluster. REQUIRES (also below): the
-/// cluster exists.
+/// Replaces the cluster's declaration, except its name. The new declaration takes effect
+/// immediately if no task has registered and no call waits (keys are kept), or if the generation
+/// has ended and can be renewed; otherwise with the next generation. Errors: as create_cluster.
+/// REQUIRES (also below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;
@@ -53,7 +53,7 @@ struct cluster_listens {
   std::uint16_t port = 0;
 };
 
-/// Restores a cluster of an earlier server process. Errors: as create_cluster.
+/// Restores a cluster from an earlier server process. Errors: as create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };

@@ -111,7 +111,7 @@ struct insert_key_value {
   blob value;
   bool overwrite = false;
   /// The caller is a visitor: it has no agent that would refuse the call after a failed run. The
-  /// service refuses it instead, with FAILED_PRECONDITION.
+  /// service therefore refuses the call, with FAILED_PRECONDITION.
   bool visits = false;
 };
 
@@ -148,8 +148,9 @@ struct enter_barrier {
   duration timeout{};
   task_ref task;
   std::vector<task_ref> participants;  ///< empty: the whole cluster
-  /// The caller is a visitor without an agent. It joins the current use of the barrier. Its
-  /// time-out and errors affect only itself. A use with only visitors is discarded when they leave.
+  /// The caller is a visitor without an agent. A visitor joins the current use of the barrier. A
+  /// visitor's time-out and errors affect only the visitor. A use with only visitors is discarded
+  /// when all visitors have left.
   bool visits = false;
 };
 

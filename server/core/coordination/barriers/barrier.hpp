@@ -35,8 +35,8 @@ struct barrier {
   std::vector<call_id> calls;
   // Arrival times, indexed as `who`.
   std::vector<time_point> came;
-  // Whether the task arrived and was answered before its own deadline, indexed as `who`. Such a
-  // task is not missing.
+  // Whether the task arrived and was answered before its own deadline, indexed as `who`. A task for
+  // which this is true is not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
   std::string missing;  // cached, because a thousand callers can need it at once

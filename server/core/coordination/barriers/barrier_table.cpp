@@ -263,7 +263,7 @@ void barrier_table::schedule(barrier& b) {
   set_due(b, talks ? std::min(b.deadline, b.waiting_since + stuck_after_) : b.deadline);
 }
 
-// Checks again, because the waiting tasks can have changed since the reminder was set.
+// Checks again, because the waiting tasks may have changed since the reminder was set.
 bool barrier_table::remind(barrier_number n, time_point now) {
   auto& b = all_.at(n);
   b.reported_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;

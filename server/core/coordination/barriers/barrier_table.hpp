@@ -33,7 +33,7 @@ struct arrival {
   std::int64_t counter = 0;
   duration timeout{};
   task_index task = no_task;
-  /// The task may have restarted and count from 0; it then joins the current instance.
+  /// The task may have restarted and count from 0; the task then joins the current instance.
   bool begins_again = false;
   bool visits = false;
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster

@@ -44,7 +44,7 @@ class alive_groups {
     std::map<call_id, task_index> calls;
     std::vector<std::uint32_t> asked;
     // Position of a connected task that had sent no query at the last check. The next check starts
-    // there, so that a thousand callers cost a thousand steps, not a million.
+    // with this task, so that a thousand callers cost a thousand steps, not a million.
     std::size_t awaited = 0;
 
     std::size_t position(task_index t) const;

@@ -28,8 +28,8 @@ class task_watches {
     return kept = std::move(states);
   }
 
-  /// Returns whether this version was sent within the last interval. A caller that polls again that
-  /// soon waits until the interval has ended.
+  /// Returns whether this version was sent within the last interval. A caller that polls again
+  /// within the interval waits until the interval has ended.
   bool just_delivered(std::size_t list, std::int64_t version, time_point now) const {
     auto const& kept = snapshots_[list];
     return now < snapshot_at_ + interval_ && kept && kept->version == version;

@@ -47,7 +47,8 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
     return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
-  // Agents receive keys as Protobuf strings and could not parse a reply with such a key.
+  // Agents receive keys as Protobuf strings and could not parse a reply with a key that is not
+  // UTF-8.
   if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: must be valid UTF-8"};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)

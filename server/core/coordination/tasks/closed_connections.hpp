@@ -12,8 +12,8 @@ namespace muster::core::coordination {
 
 class closed_connections {
  public:
-  /// Messages sent before the close can be read after it. Within this time they do not count as a
-  /// sign of life.
+  /// Messages sent before the close can be read after it. Messages within this time do not count as
+  /// a sign of life.
   static constexpr duration still_in_flight = std::chrono::milliseconds(200);
 
   explicit closed_connections(task_index tasks) : closed_at_(tasks, never) {}

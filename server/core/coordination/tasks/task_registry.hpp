@@ -3,8 +3,8 @@
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
-// All other transitions exist as well: a task that never registered, or has left, can fail together
-// with all tasks; a task in error can leave or reconnect.
+// All other transitions exist as well: a task that never registered, or has left, can fail when all
+// tasks fail; a task in error can leave or reconnect.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct task : task_fact {
 
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
   /// Returns whether the task was restored after a restart and has been silent since. If `alive_at`
-  /// is set for such a task, its heartbeat timeout is counted from `alive_at`.
+  /// is set for a restored task, the task's heartbeat timeout is counted from `alive_at`.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
 };
 

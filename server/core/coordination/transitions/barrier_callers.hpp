@@ -44,8 +44,8 @@ class barrier_callers {
   void supersede(barrier const& b, task_index t);
   /// REQUIRES: the call was removed from the parked calls.
   void withdraw(waiting_call const& w);
-  /// For recoverable tasks, only removes their calls. Returns the result with which the barrier
-  /// must end; without a fault, the barrier continues or has ended.
+  /// Only removes the calls of recoverable tasks. Returns the result with which the barrier must
+  /// end; without a fault, the barrier continues or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: the instance is running.

@@ -52,7 +52,7 @@ class membership {
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
     registry_.beat(t, now);
-    // The connection can have changed, for example because the server restarted.
+    // The connection may have changed, for example because the server restarted.
     if (!r.from.peer.empty() && registry_[t].peer != r.from.peer)
       registry_.identify(t, r.incarnation, r.from.peer);
     notices_.check_notice_wait(t);

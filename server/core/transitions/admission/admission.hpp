@@ -1,6 +1,6 @@
-// Checks requests and queues their closures. Also runs closures again whose values were lost. Such
-// a rebuild is a separate closure that belongs to no client's session, so that nothing is counted,
-// cancelled or reported twice. Lost inputs are rebuilt first. Engine thread only.
+// Checks requests and queues their closures. Also rebuilds lost values by running their closures
+// again. A rebuild is a separate closure that belongs to no client's session, so that nothing is
+// counted, cancelled or reported twice. Lost inputs are rebuilt first. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -50,8 +50,8 @@ class admission {
   /// Errors contain the closure's position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
   /// If the session requires it, checks that connected workers provide the functions. Errors:
-  /// FAILED_PRECONDITION. A stream's closures fail individually instead. REQUIRES: valid()
-  /// succeeded.
+  /// FAILED_PRECONDITION. Not called for requests without a call, whose closures fail individually.
+  /// REQUIRES: valid() succeeded.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
@@ -60,7 +60,8 @@ class admission {
   /// Returns why the session must reject the function that no worker provides, or an empty string.
   std::string unserved(function_id f, session_spec const& session) const;
   /// Announces the gangs of a request.
-  /// @param restored records of restored closures; those that have started join no gang.
+  /// @param restored records of restored closures; restored closures that have started join no
+  /// gang.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
   /// Returns the error with which the closure fails immediately, if any.

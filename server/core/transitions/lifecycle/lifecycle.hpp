@@ -55,8 +55,8 @@ class lifecycle {
   /// Selects the closures that a stopped session ends. A closure with own_error ends only if the
   /// client cancels it or leaves.
   enum class stops : std::uint8_t { all, but_own_errors };
-  /// Ends the session's queued closures, and asks workers to stop the others.
-  /// @param with failure of the queued closures; null: they are cancelled.
+  /// Ends the session's queued closures, and asks workers to stop the session's other closures.
+  /// @param with failure with which queued closures end; null: queued closures are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
   /// Stops the session because of this error, except for closures with own_error. REQUIRES: the
@@ -87,7 +87,7 @@ class lifecycle {
   failure ended_as_input(slot c) const;
   /// Passes ended inputs to their dependents, which are queued or fail, until no input is left.
   void notify_dependents();
-  /// Releases a per-worker value. Its components are deleted immediately, or with their last user.
+  /// Releases a per-worker value. Components are deleted immediately, or when their last user ends.
   void release(per_worker_entry& v);
   per_worker_component* component_of(worker const& w, slot c);
   /// REQUIRES: component_of() is not null.
@@ -113,9 +113,9 @@ class lifecycle {
   bool retry(worker& w, slot c, core::failure const& f);
   /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);
-  /// Queues the closures in step_frame::starts_due: at the head if they lost a worker, otherwise at
-  /// the tail. Closures of one queue keep their order. Isolated closures and members of gangs wait
-  /// for their workers instead.
+  /// Queues the closures in step_frame::starts_due: closures that lost a worker at the head, other
+  /// closures at the tail. Closures of one queue keep their order. Isolated closures and gang
+  /// members are not queued, but wait for their workers.
   void start_delays_elapsed();
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   duration pause_after_loss(std::uint32_t losses) const;

@@ -46,7 +46,7 @@ std::string end_of(std::string const& traceback) {
 }
 
 // The consequences of an end, in this order: parked calls, the alarm, the gang, used values,
-// dependents. The kind of session then decides whether the record is kept.
+// dependents. Finally, the kind of session decides whether the record is kept.
 void lifecycle::finish(slot c, closure_state as) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);

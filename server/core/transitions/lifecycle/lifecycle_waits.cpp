@@ -187,7 +187,7 @@ void lifecycle::start_delays_elapsed() {
   std::vector<slot> begun;
   for (auto const id : std::exchange(core_.step.starts_due, {})) {
     slot const c = core_.closures.find(id);
-    // Another alarm of this step can have ended the closure.
+    // Another alarm of this step may have ended the closure.
     if (c == no_slot || !core_.closures[c].is(closure_phase::delayed)) continue;
     if (core_.closures[c].is_blamed_for_last_loss())
       begun.push_back(c);

@@ -40,8 +40,8 @@ void session_flow::resume_if_room(session& s) {
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
 }
 
-// Checks all paused streams, because some have no closures whose moves would resume them. This is
-// rare: a resumed stream pauses again only after it has scheduled more closures.
+// Checks all paused streams, because some have no closures whose moves would resume them. Such
+// checks are rare: a resumed stream pauses again only after it has scheduled more closures.
 void session_flow::on_free_place() {
   if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
   for (auto const& [id, s] : core_.sessions.all())

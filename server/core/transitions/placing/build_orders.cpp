@@ -131,7 +131,7 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.stream = w.stream;
   part.since = core_.step.now;
   part.build = {};
-  // An incarnation that returns has not died. For an absent incarnation, this is unknown.
+  // An incarnation that returns has not died. Whether an absent incarnation has died is unknown.
   auto const suspect = std::exchange(part.suspect, {});
   bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
   part.losses += died;

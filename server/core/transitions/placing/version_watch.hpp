@@ -27,8 +27,8 @@ class version_watch {
  public:
   version_watch(engine_state& core, lifecycle& life) : core_(core), life_(life) {}
 
-  /// Fails up to 5,000 closures that no worker will run; the others fail at due(). Returns whether
-  /// there were any.
+  /// Fails up to 5,000 closures that no worker will run; further closures fail at due(). Returns
+  /// whether a closure failed.
   bool refuse();
   time_point due() const { return due_; }
   /// Sets the time until which workers that connected before a restart can still reconnect.

@@ -23,8 +23,8 @@ class resumable_sessions {
         life_(life),
         building_(building) {}
 
-  /// Deletes ended closures whose outcome was sent. Marks the others, so that their value is
-  /// dropped when they end.
+  /// Deletes ended closures whose outcome was sent. Marks unfinished closures, so that their value
+  /// is dropped when they end.
   void release_held(release_values const& e);
   /// Starts the lease of a session whose stream has ended. REQUIRES: the session is resumable.
   void suspend(suspend_session const& e);

@@ -1,5 +1,5 @@
 // The oldest data is released first. Finished jobs are removed completely; a session loses only the
-// value. Its record stays, so that the client does not run the closure again.
+// value. The session's record is kept, so that the client does not run the closure again.
 #include <algorithm>
 #include <utility>
 
@@ -21,8 +21,8 @@ bool session_ends::forget_oldest_ended() {
   return s != nullptr;
 }
 
-// Affects all sessions and jobs, even unfinished ones. Used only if values cannot be written to
-// disk.
+// Affects all sessions and jobs, even unfinished sessions and jobs. Used only if values cannot be
+// written to disk.
 bool session_ends::drop_oldest_in_memory() {
   slot const c = core_.values.pop_oldest_in_memory();
   if (c == no_slot) return false;

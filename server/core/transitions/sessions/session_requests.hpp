@@ -32,7 +32,7 @@ class session_requests {
   /// answers with the existing session. Consumes the event.
   void open(open_session& e);
   /// Adds all or none of these closures. If a stream's request has no call, each closure that
-  /// cannot be added receives a failed outcome instead. Consumes the event.
+  /// cannot be added receives a failed outcome. Consumes the event.
   void append(core::schedule& e);
 
  private:

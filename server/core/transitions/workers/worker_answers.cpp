@@ -9,8 +9,8 @@ namespace muster::core {
 
 namespace {
 
-/// After this number of stale-handle answers, a closure fails. They take about ten seconds, in
-/// which a worker of another version can attach.
+/// After this number of stale-handle answers, a closure fails. These answers take about ten
+/// seconds, within which a worker of another version can attach.
 constexpr unsigned stale_answers_max = 8;
 
 unsigned stale_answers(closure_record const& r) {
@@ -74,7 +74,7 @@ session* worker_answers::owner_of(slot c) {
 // Counts as a loss of the worker, not as an error of the closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
   if (builds(c)) {
-    // The value can have been released while its build waited for the server.
+    // The value may have been released while its build waited for the server.
     if (!life_.component_of(w, c)) return life_.fail(c, closure_state::failed, std::move(f));
     return life_.build_again(w, c, std::move(f));
   }
@@ -216,7 +216,7 @@ std::string worker_answers::describe_unheld(worker const& w, char const* said, c
          ", but its current attempt is " + std::to_string(core_.closures[c].attempt);
 }
 
-// Ignores closures that the worker no longer holds: its report can have crossed a message.
+// Ignores closures that the worker no longer holds: its report may have crossed a message.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return;
@@ -270,9 +270,9 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
                             started, started + took);
 }
 
-// The results arrived together, but the worker's slots ran them in turn. They are therefore laid
-// out backwards from now over the slots that were not otherwise busy, each in the slot that is free
-// latest. Otherwise two slots would seem to have run five closures at once.
+// The results arrived together, but the worker's slots ran them in turn. The results are therefore
+// laid out backwards from now over the slots that were not otherwise busy, each in the slot that is
+// free latest. Otherwise two slots would seem to have run five closures at once.
 void worker_answers::lay_out(worker const& w, std::size_t first) {
   auto const& all = *message_;
   ends_.assign(all.size(), core_.step.now);

@@ -26,7 +26,7 @@ class worker_answers {
 
  private:
   /// Requeues the closure. Fails it if a dependency was reported too often, or if the report is
-  /// invalid. A build is repeated instead.
+  /// invalid. A build is repeated.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);
   /// Returns where the failure is counted, or null for a build whose value was released.

@@ -8,7 +8,7 @@
 namespace muster::core {
 namespace {
 
-// Returns whether another host serves the task. A disconnected or silent worker can have moved.
+// Returns whether another host serves the task. A disconnected or silent worker may have moved.
 bool lives_elsewhere(task_row const& t, std::string const& host) {
   return t.state == task_state::connected && !t.worker->away && !host.empty() &&
          !t.spec.host.empty() && t.spec.host != host;

@@ -59,21 +59,21 @@ class worker_events {
   void drain_by_name(drain_task const& e);
   /// Stops or resumes dispatch to the task; its worker stays connected. Errors: NOT_FOUND.
   void cordon(cordon_task const& e);
-  /// Called when the worker is cordoned, or when a closure there waits for a value that prefetched
-  /// closures must not precede.
+  /// Called when the worker is cordoned, or when a closure on this worker waits for a value that
+  /// prefetched closures must not precede.
   void retract_prefetched(worker& w);
 
  private:
   void on_connection_lost(worker& w, std::string why);
   void blame(worker& w, slot c);
   void forgive(task_row& t);
-  /// Moves closures that the incarnation still holds to `to`, and requeues the others.
+  /// Moves closures that the incarnation still holds to `to`, and requeues the other closures.
   /// @param kept receives the indices in `held` of the moved closures.
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
   /// Returns whether any closure waits only for this task.
   bool awaited(task_row const& t);
-  /// Gives up a long-lost task, and fails closures that can run only there.
+  /// Gives up a long-lost task, and fails closures that can run only on this task.
   void give_up(task_row& t);
   void adopt_held(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
