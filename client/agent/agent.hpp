@@ -73,7 +73,7 @@ class agent : public std::enable_shared_from_this<agent> {
                                                 milliseconds timeout);
 
  private:
-  friend class muster::coordination_agent;  // any thread, under the mutex
+  friend class muster::coordination_agent;  // called on any thread, under the mutex
 
   using xla_stub = xla::coordination::CoordinationService::Stub;
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
@@ -179,7 +179,7 @@ class agent : public std::enable_shared_from_this<agent> {
   std::tuple<std::unique_ptr<xla_stub>, std::unique_ptr<tensorflow_stub>> stubs_;
   coro::task_group tasks_;
   std::set<ticket*> tickets_;                // one per coroutine in tasks_
-  std::map<std::string, ticket*> waits_at_;  // barriers by ID
+  std::map<std::string, ticket*> waits_at_;  // waiting barriers by ID
   barrier_uses uses_;
   clock::time_point last_answer_{};
   std::chrono::milliseconds heartbeat_interval_{};

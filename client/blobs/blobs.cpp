@@ -381,7 +381,7 @@ class blobs::store {
   /// Contents on the server: those that a blob refers to, and those released since the last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
   std::shared_ptr<detail::shared_values> shared_;  // set by the first large content
-  std::deque<std::string> wanted_;                 // each once
+  std::deque<std::string> wanted_;                 // contents that the server requested, each once
   std::set<std::string> wanted_names_;             // also contains the content that is being stored
   std::thread keeper_;                             // started by the first put
 };

@@ -40,7 +40,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
     std::function<std::vector<named>()> held;
     std::function<void(std::string const&name)> on_upload_requested, on_released;
     std::function<void(std::string const& name)>
-        on_unlisted;  // a copy that the server no longer lists
+        on_unlisted;  // called with a copy that the server no longer lists
   };
 
   /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
@@ -110,7 +110,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   mutable std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool ended_ = false;
-  bool has_answer_ = false;  // a server has answered or was unreachable
+  bool has_answer_ = false;  // whether a server has answered or was unreachable
   bool streaming_ = false;
   bool outputs_stay_ = false;
   std::uint64_t holder_ = 0, former_ = 0;

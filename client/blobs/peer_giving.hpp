@@ -65,7 +65,7 @@ class peer_value_server {
   struct served {
     std::thread thread;
     int socket = -1;    // -1 if closed or about to be closed
-    bool over = false;  // the thread acquires no further locks
+    bool over = false;  // whether the thread acquires no further locks
   };
 
   void accept();

@@ -19,7 +19,7 @@ namespace muster::detail {
 
 struct peer_place {
   std::string address, ticket;
-  std::string certificate;  // PEM; plaintext if empty
+  std::string certificate;  // in PEM format; if empty, plaintext is used
 };
 
 struct peer_patience {

@@ -5,7 +5,7 @@
 // An argument is held while this process has a blob or an unfinished call that refers to it, and a
 // little longer for consecutive calls. If anything else refers to it, it is stored on the server
 // before it is dropped. An output of a worker function is held until the server reports that no
-// value refers to it. The same applies to copies of values that worker functions have fetched.
+// value refers to it. Copies of values that worker functions have fetched are held in the same way.
 // Copies are also dropped when room is needed, or when the server lists enough other copies.
 #pragma once
 
@@ -96,12 +96,12 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     memory bytes;
     std::shared_ptr<content_reporter> via;
     bool output = false;
-    bool copy = false;      // of another process's output
-    bool unneeded = false;  // according to the server
+    bool copy = false;      // a copy of another process's output
+    bool unneeded = false;  // the server has declared the output unneeded
     bool is_put = false;    // being stored on the server, to be dropped afterwards
     bool by_closure = false, elsewhere = false;  // kinds of references
     std::weak_ptr<blob_content const> content;
-    clock::time_point last_use{};  // of the last blob or, for a copy, of its content
+    clock::time_point last_use{};  // time of the last use
   };
   static constexpr std::chrono::seconds first_answer_timeout{1};
 

@@ -20,8 +20,8 @@ namespace muster::detail {
 /// A call's input: an output or a per-worker value. Token 0 means that another coordinator owns it.
 struct use {
   std::uint64_t token = 0;
-  std::uint64_t id = 0;      // on the server; unused for own outputs
-  std::uint32_t offset = 0;  // of the gap in the arguments; only for outputs
+  std::uint64_t id = 0;      // ID on the server; unused for the session's own outputs
+  std::uint32_t offset = 0;  // position of the gap in the arguments; only for outputs
 };
 
 struct closure_record {
@@ -32,13 +32,13 @@ struct closure_record {
   muster::encoding encoding = muster::encoding::json;
   std::vector<use> inputs;  // ordered by offset
   std::vector<use> per_worker;
-  /// Contents that the arguments refer to. If the output is a blob, they are kept as long as the
-  /// output, because the call may have to run again.
+  /// Contents that the arguments refer to. If the output is a blob, the contents are kept as long
+  /// as the output, because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;        // token of the first call
-  std::uint32_t generation = 0;  // 0: submitted instead of scheduled
-  bool cancelled = false;        // individually; resent on each stream
+  std::uint64_t gang = 0;        // token of the gang's first call
+  std::uint32_t generation = 0;  // 0 if the call was submitted instead of scheduled
+  bool cancelled = false;        // cancelled individually; resent on each stream
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
@@ -51,9 +51,9 @@ struct closure_record {
 struct per_worker_record {
   std::uint32_t function = 0;
   std::string args;
-  std::uint64_t value = 0;         // ID on the server; 0 until it has answered
-  std::unique_ptr<failure> error;  // set if the server refused
-  std::uint32_t references = 1;    // handles, and unfinished calls that use the value
+  std::uint64_t value = 0;         // ID on the server; 0 until the server has answered
+  std::unique_ptr<failure> error;  // set if the server refused the request
+  std::uint32_t references = 1;    // number of handles, and of unfinished calls that use the value
   bool answered() const { return value != 0 || error; }
 };
 

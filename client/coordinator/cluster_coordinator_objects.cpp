@@ -12,7 +12,7 @@
 namespace muster {
 namespace detail {
 
-// The callbacks have weak references, because a handle can be the last owner of the session.
+// The callbacks use weak references, because a handle can be the last owner of the session.
 void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
   std::weak_ptr<client_session> const weak = weak_from_this();
   auto const wake = [weak] {

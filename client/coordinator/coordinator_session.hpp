@@ -95,7 +95,7 @@ class coordinator_session final : public client_session {
   /// The calls that a join waits for.
   struct cut {
     std::uint64_t last_token = 0;
-    std::size_t left = 0;  // unfinished calls
+    std::size_t left = 0;  // number of unfinished calls
   };
   std::shared_ptr<cut const> make_join_target();
   bool joined(cut const& c) const {
@@ -143,20 +143,20 @@ class coordinator_session final : public client_session {
   std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
-  std::vector<std::weak_ptr<cut>> join_targets_;  // waiting joins
+  std::vector<std::weak_ptr<cut>> join_targets_;  // joins that are waiting
 
   queue_bound queue_;
   closure_writer writer_;
-  std::uint32_t out_generation_ = 0;  // of the message that is being filled
-  bool cancel_sent_ = false;          // on this stream
+  std::uint32_t out_generation_ = 0;  // generation of the message that is being filled
+  bool cancel_sent_ = false;          // whether cancel was sent on this stream
   std::size_t held_ = 0;              // number of `quiet` objects
   /// Error from another thread that the next schedule, join or done throws.
   std::exception_ptr pending_error_;
-  std::set<std::string> tasks_reported_lost_;  // on this stream
+  std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream
   generation generation_;
-  std::uint64_t incarnation_ = 0;       // of the server; 0 before the session is open
+  std::uint64_t incarnation_ = 0;       // server incarnation; 0 before the session is open
   bool server_supports_submit_ = true;  // assumed until the server answers
-  bool takes_objects_ = false;          // supported by the server, on this stream
+  bool takes_objects_ = false;          // whether the server supports objects, on this stream
 };
 
 }  // namespace muster::detail

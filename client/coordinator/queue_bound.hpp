@@ -34,8 +34,8 @@ class queue_bound {
  private:
   std::uint64_t capacity_;
   bool server_reports_ = true;
-  std::uint64_t sent_ = 0, taken_ = 0;  // of this stream
-  std::uint64_t waiting_ = 0;           // on the server at that time
+  std::uint64_t sent_ = 0, taken_ = 0;  // numbers of calls of this stream
+  std::uint64_t waiting_ = 0;           // calls that were then waiting on the server
 };
 
 }  // namespace muster::detail

@@ -61,7 +61,7 @@ class server_stream {
   char const* const method_;
   stream_side& side_;
   coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
-  coro::event pending_;  // a message is waiting, or the input has ended
+  coro::event pending_;  // set when a message is waiting or the input has ended
   grpc::ByteBuffer read_;
   grpc::ByteBuffer written_;
   bool input_ended_ = false;

@@ -45,8 +45,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// Delays before resending a request that the server had no room for; doubled each time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
-  /// `ticket` is the session's secret. It is empty for a worker, which sends the handle's ticket
-  /// with each call.
+  /// `ticket` is the session's secret. A worker passes an empty ticket and sends the handle's
+  /// ticket with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
   /// Must be called first. `wake` announces waiting requests; any thread calls it, without locks.
@@ -109,7 +109,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     v1::NewObject create{};  // for `make`: an object to create, or to find if the class is empty
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
-    muster::encoding encoding = muster::encoding::json;          // `bytes` for variables
+    muster::encoding encoding = muster::encoding::json;          // `bytes` for calls of variables
     std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // requests that wait for this one
     std::string shown{};                                         // for example "Counter.add"
     bool answered = false;
@@ -117,7 +117,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     std::optional<failure> error{};
     v1::ObjectFound found{};
     std::vector<std::shared_ptr<waiting>> waiters{};
-    std::vector<call_name> waited_by{};  // the newest, at most waits_max
+    std::vector<call_name> waited_by{};  // newest waiting methods, at most waits_max
 
     std::size_t size() const { return args.size() + create.args().size() + method.size() + 32; }
   };
@@ -165,14 +165,14 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>
       pending_;            // limited by calls_max, drops_max and the number of waiting threads
-  std::size_t calls_ = 0;  // pending calls
-  std::size_t bytes_ = 0;  // their argument bytes
-  std::deque<std::uint64_t> drops_;  // pending, at most drops_max
-  std::deque<one> out_;              // pending, and not sent on this stream
-  std::vector<one> refused_;         // the server had no room; counted as calls
+  std::size_t calls_ = 0;  // number of pending calls
+  std::size_t bytes_ = 0;  // argument bytes of pending calls
+  std::deque<std::uint64_t> drops_;  // pending deletions, at most drops_max
+  std::deque<one> out_;              // pending requests that were not sent on this stream
+  std::vector<one> refused_;         // requests that the server had no room for; counted as calls
   std::chrono::milliseconds pause_ = repeat_min;
   bool repeats_ = false;              // repeat() has been requested
-  std::vector<std::uint64_t> taken_;  // not sent on this stream
+  std::vector<std::uint64_t> taken_;  // acknowledgements that were not sent on this stream
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;
@@ -183,8 +183,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::deque<said> sent_acknowledgements_;
   /// Calls that methods wait for, each with the waiting method; not yet sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
-  bool stream_woken_ = false;  // the stream knows that requests are waiting
-  bool ticket_sent_ = false;   // on this stream
+  bool stream_woken_ = false;  // whether the stream knows that requests are waiting
+  bool ticket_sent_ = false;   // whether the ticket was sent on this stream
   std::optional<std::string> end_reason_;
 };
 

@@ -20,7 +20,7 @@ struct start_settings {
   std::map<std::uint32_t, std::string> devices;
   std::chrono::steady_clock::time_point lease_until;
   stack_files::prepared stacks{};
-  std::string steps{};  // path without the rank; empty if there is no step file
+  std::string steps{};  // step file path without the rank; empty if there is no step file
 };
 
 std::string start_line(v1::StartRanks const& order, start_settings const& settings);

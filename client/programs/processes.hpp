@@ -13,7 +13,7 @@ namespace muster {
 
 struct seen_process {
   pid_t parent = 0, group = 0;
-  char state = 'X';                     // R, S, D, T or Z
+  char state = 'X';                     // process state: R, S, D, T or Z
   std::uint64_t ticks = 0, faults = 0;  // including waited-for children
 };
 

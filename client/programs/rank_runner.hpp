@@ -120,24 +120,24 @@ class rank_runner final : public rank_side {
   // By launcher: the order that stops its ranks when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, std::uint32_t> start_orders_;  // by launcher
-  std::set<std::uint64_t> reusable_launchers_;           // to keep after their ranks have exited
+  std::map<std::uint64_t, std::uint32_t> start_orders_;  // number of start orders by launcher
+  std::set<std::uint64_t> reusable_launchers_;           // kept after their ranks have exited
   kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;
     std::string from;
   };
-  std::map<std::uint64_t, unpacking> unpacking_;  // by launcher; not started yet
+  std::map<std::uint64_t, unpacking> unpacking_;  // unpacking uploads by launcher
   std::set<std::string> prefetching_;
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
   std::deque<v1::RankStacks> stacks_;
-  std::deque<v1::RankSteps> steps_;  // one or two per rank and second
+  std::deque<v1::RankSteps> steps_;  // one or two reports per rank and second
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
-  bool agrees_on_steps_ = false;  // supported by the server
+  bool agrees_on_steps_ = false;  // whether the server supports it
   std::uint64_t stream_ = 0;      // answers for earlier streams are dropped
   launchers launchers_;
   uploads uploads_;

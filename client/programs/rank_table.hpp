@@ -24,12 +24,12 @@ struct rank_key {
 
 struct held_rank {
   std::uint64_t launcher = 0;
-  std::uint32_t pid = 0;  // 0 if not started
+  std::uint32_t pid = 0;  // 0 if the rank has not been started
   std::optional<v1::RankEnded> ended{};
   std::string not_preloaded{};
   std::vector<std::string> devices{};
   bool start_was_reported = false,
-       end_was_reported = false;  // on this stream
+       end_was_reported = false;  // whether they were reported on this stream
   bool asked_to_end = false;
 };
 

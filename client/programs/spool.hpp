@@ -30,7 +30,7 @@ class spool {
   spool(spool const&) = delete;
 
   struct attempt {
-    std::filesystem::path logs;  // contains "3.log" of rank 3; only for this user
+    std::filesystem::path logs;  // contains rank 3's log as "3.log"; accessible only to this user
     std::filesystem::path work;  // ranks of other users can access their own directories
   };
   std::filesystem::path uploads() const { return root_ / "uploads"; }
@@ -45,9 +45,9 @@ class spool {
   void make(attempt_name which, std::set<attempt_name> const& in_use);
 
   struct piece {
-    std::uint64_t offset = 0;  // of the first byte of `data`
+    std::uint64_t offset = 0;  // offset of the first byte of `data`
     std::string data;
-    std::uint64_t size = 0;  // of the file
+    std::uint64_t size = 0;  // file size
   };
   /// Reads a log from `offset`, which counts backwards from the end if `from_end` is set. Skips
   /// deleted bytes at the beginning. Returns nullopt if the file does not exist.
@@ -58,7 +58,7 @@ class spool {
   /// `look_bytes` of the file are read, so a longer line lacks its beginning. A carriage return
   /// also ends a line, because progress bars use it.
   struct last {
-    std::uint64_t size = 0;  // of the file
+    std::uint64_t size = 0;  // file size
     std::string text;
   };
   static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;

@@ -25,7 +25,7 @@ namespace muster {
 
 class stack_files {
  public:
-  static constexpr std::chrono::milliseconds patience{900};  // of take()
+  static constexpr std::chrono::milliseconds patience{900};  // default of take()
   /// Extra time to sample signalled processes from outside that have not written their stacks.
   static constexpr std::chrono::milliseconds after_silence{400};
   /// Maximum bytes of one rank and of a whole answer. In an answer with many ranks, the limit per

@@ -18,14 +18,14 @@
 namespace muster {
 
 struct rank_mark {
-  std::uint64_t step = 0, us = 0;  // `us`: CLOCK_MONOTONIC
+  std::uint64_t step = 0, us = 0;  // `us` is a CLOCK_MONOTONIC time
 };
 
 /// A rank's steps since the previous read.
 struct seen_steps {
-  std::uint64_t count = 0;       // of all reported steps; passed to the next read
+  std::uint64_t count = 0;       // number of all reported steps; passed to the next read
   std::vector<rank_mark> marks;  // newest steps, in order
-  std::uint32_t left_out = 0;    // older steps, not in `marks`
+  std::uint32_t left_out = 0;    // number of older steps that are not in `marks`
 };
 
 class step_files {

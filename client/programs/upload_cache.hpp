@@ -27,7 +27,7 @@ namespace muster {
 
 struct upload_cache_options {
   std::filesystem::path directory;
-  std::uint64_t bytes_max = 0;  // beyond it, the least recently used uploads are removed
+  std::uint64_t bytes_max = 0;  // beyond this, the least recently used uploads are removed
   std::chrono::seconds age{};   // uploads unused for this time are removed
   tree_limits limits{};
 };

@@ -28,15 +28,15 @@ class uploads {
   /// `why_not` is empty on success.
   struct outcome {
     std::string why_not{};
-    bool is_unavailable = false;  // failed with upload_unavailable
+    bool is_unavailable = false;  // whether it failed with upload_unavailable
   };
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
     std::vector<std::filesystem::path> to{};  // if empty, fetched last, in advance
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};       // on this object's thread; can throw
-    std::function<void(outcome)> done{};  // on this object's thread, unless forgotten
+    std::function<void()> before{};       // called on this object's thread; can throw
+    std::function<void(outcome)> done{};  // called on this object's thread, unless forgotten
   };
 
   uploads(upload_cache_options cache, tls_options tls, std::string token);
@@ -55,7 +55,7 @@ class uploads {
   void run();
   outcome perform(order const& o, upload_fetch& fetch);
 
-  upload_cache cache_;  // used only by the thread
+  upload_cache cache_;  // used only by this object's thread
   tls_options const tls_;
   std::string const token_;
   std::mutex mutex_;  // protects the members below

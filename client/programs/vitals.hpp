@@ -16,7 +16,7 @@ struct vitals {
   // T or else D, that state.
   char state = 0;
   std::uint64_t cpu_ms = 0, io_bytes = 0, faults = 0;
-  std::uint64_t wakeups = 0;  // of the first thread of the rank's first process
+  std::uint64_t wakeups = 0;  // wakeups of the first thread of the rank's first process
 };
 
 /// Omits ranks that have exited.

@@ -32,7 +32,7 @@ struct session_settings {
   std::string server, token;
   tls_options tls;
   std::chrono::milliseconds connect_timeout;
-  std::size_t pending_max;  // limit of unsent messages
+  std::size_t pending_max;  // maximum number of unsent messages
   std::size_t pending_bytes_max;
   bool resumable;  // whether the server keeps the session for a grace period after a broken stream
 };
@@ -132,26 +132,26 @@ class client_session : public std::enable_shared_from_this<client_session> {
   session_settings const settings_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;                // any change that threads wait for
-  std::vector<std::shared_ptr<waiting>> waiting_;  // recheck after any change
+  std::condition_variable changed_;                // notified of any change that threads wait for
+  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
   std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed after the mutex is released
 
   /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
   /// room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
-  bool streaming_ = false;   // new calls are added to out_ immediately
-  bool writing_ = false;     // the link is still sending a message
-  bool half_close_ = false;  // once out_ is empty
+  bool streaming_ = false;   // whether new calls are added to out_ immediately
+  bool writing_ = false;     // whether the link is still sending a message
+  bool half_close_ = false;  // half-close the stream once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
-  std::vector<std::string_view> names_;  // by number
+  std::vector<std::string_view> names_;  // function names by number
 
   std::string id_;  // set once the session is open
   milliseconds grace_{0};
-  bool closing_ = false;  // by the user; no further calls are accepted
+  bool closing_ = false;  // closed by the user; no further calls are accepted
   bool ended_ = false;
-  std::string reason_;                  // empty after a normal end
-  bool signalled_ = false;              // the link knows that messages are waiting
-  std::shared_ptr<session_link> link_;  // null after its end
+  std::string reason_;                  // reason for the end; empty after a normal end
+  bool signalled_ = false;              // whether the link knows that messages are waiting
+  std::shared_ptr<session_link> link_;  // null after the link has ended
 };
 
 }  // namespace muster::detail

@@ -88,7 +88,7 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // while the operation runs; engine thread
+  ticket* ticket_ = nullptr;  // non-null while the operation runs; engine thread
   std::promise<T> answer_;
 };
 
@@ -102,7 +102,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
-  waited.wait();  // every operation has a deadline
+  waited.wait();  // no deadline, because every operation has one
   return q->take();
 }
 

@@ -42,14 +42,14 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   client_engine& engine_;
   std::shared_ptr<client_session> const session_;
   std::unique_ptr<server_stream> stream_;
-  coro::timer deadline_;  // for opening, reconnecting or closing
+  coro::timer deadline_;  // deadline for opening, reconnecting or closing
   coro::timer pause_;
   backoff backoff_;
   v1::SessionResponse message_;
-  bool was_open_ = false;  // on this stream
-  bool ending_ = false;    // closing, within a deadline
+  bool was_open_ = false;  // whether the session was open on this stream
+  bool ending_ = false;    // the session is being closed, within a deadline
   bool gave_up_ = false;
-  std::string violation_;  // by the server
+  std::string violation_;  // protocol violation by the server
   std::chrono::milliseconds given_{0};
 };
 

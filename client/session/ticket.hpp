@@ -15,7 +15,7 @@ class ticket {
  public:
   enum class cut : std::uint8_t {
     none,
-    cancelled,  // by the waiting caller
+    cancelled,  // cancelled by the caller that waits for the operation
     left,       // the task left the barrier
     failed,     // the agent failed
     closed,     // the agent was shut down or destroyed

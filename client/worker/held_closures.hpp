@@ -99,13 +99,13 @@ class held_closures {
   std::size_t size() const { return jobs_.size(); }
 
   static constexpr std::size_t answers_max = 1'024;
-  static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // total
-  static constexpr std::size_t again_max = 4'096;                         // per hello
-  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // per hello
+  static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // total bytes
+  static constexpr std::size_t again_max = 4'096;                         // number per hello
+  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // bytes per hello
   static constexpr std::chrono::seconds answers_for{60};
-  static constexpr std::chrono::milliseconds worth_keeping{100};  // run time
+  static constexpr std::chrono::milliseconds worth_keeping{100};  // minimum run time
   static constexpr std::chrono::milliseconds worth_reporting{20};
-  static constexpr std::chrono::milliseconds slot_kept{2'000};  // wait for a value
+  static constexpr std::chrono::milliseconds slot_kept{2'000};  // minimum wait for a value
 
  private:
   struct kept_answer {

@@ -66,7 +66,7 @@ class hosted_objects {
   void end();
 
  private:
-  using caller = std::pair<std::uint64_t, bool>;  // number, and whether it is a worker
+  using caller = std::pair<std::uint64_t, bool>;  // number, and whether the caller is a worker
   struct order {
     detail::call_name name;
     std::string method;
@@ -125,7 +125,7 @@ class hosted_objects {
 
   // Engine thread.
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
-  bool send_calls_next_ = false;  // so that answers do not starve calls
+  bool send_calls_next_ = false;  // whether the next message contains calls, not answers
 
   mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
@@ -133,12 +133,12 @@ class hosted_objects {
   std::set<std::uint64_t> built_;  // to be reported; includes failed objects
   /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
-  std::uint64_t sent_ = 0;  // answers over all streams
+  std::uint64_t sent_ = 0;  // number of answers over all streams
   struct sent_answer {
     std::uint64_t number = 0;
     std::shared_ptr<answer const> of{};
   };
-  std::map<key, sent_answer> kept_;  // unacknowledged
+  std::map<key, sent_answer> kept_;  // unacknowledged answers
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
   std::list<std::thread> finished_threads_;  // to be joined

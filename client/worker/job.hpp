@@ -36,8 +36,8 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
-  std::uint32_t workers = 0;         // in its job, according to the server
-  per_worker_store* kept = nullptr;  // null without per-worker values
+  std::uint32_t workers = 0;         // number of workers in its job, according to the server
+  per_worker_store* kept = nullptr;  // null if the call uses no per-worker values
   std::uint64_t builds = 0;          // handle of the value that it builds, or 0
   std::vector<std::uint64_t> uses;   // handles of values in its arguments
 
@@ -52,8 +52,8 @@ struct job {
   std::chrono::steady_clock::duration took{};
 
   bool finished = false;        // engine thread: `ok` to `took` are valid
-  bool start_reported = false;  // engine thread
-  bool slot_returned = false;   // engine thread
+  bool start_reported = false;  // used only by the engine thread
+  bool slot_returned = false;   // used only by the engine thread
 };
 
 /// Returns true with the value in `result`, or false with the error in `why`.

@@ -15,8 +15,8 @@
 namespace muster {
 
 struct kept_value {
-  value data;       // without object and error
-  std::any object;  // std::shared_ptr<T>
+  value data;       // used if there is neither an object nor an error
+  std::any object;  // contains a std::shared_ptr<T>
   std::optional<failure> error;
 };
 

@@ -73,7 +73,7 @@ class report_buffer {
     std::string text;
   };
   struct account {
-    std::size_t bytes = 0;  // in lines_ and being sent
+    std::size_t bytes = 0;  // bytes in lines_ and bytes that are being sent
     std::uint64_t dropped = 0;
     origin of;
   };
@@ -98,8 +98,8 @@ class report_buffer {
   std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool lines_signalled_ = false;     // the engine thread has been woken
-  bool progress_scheduled_ = false;  // the engine thread will process progress when due
+  bool lines_signalled_ = false;     // whether the engine thread has been woken
+  bool progress_scheduled_ = false;  // whether the engine thread will process progress when due
 
   // True while lines_, progress_ or accounts_ is not empty; avoids locking in finish().
   std::atomic<bool> has_reports_ = false;

@@ -35,7 +35,7 @@ struct stream_end {
   bool final = false;       // reconnecting is forbidden or pointless
   bool no_cluster = false;  // the server does not have the cluster
   std::string reason;
-  std::chrono::steady_clock::duration attached_for{};  // since the welcome
+  std::chrono::steady_clock::duration attached_for{};  // time since the welcome
   std::chrono::milliseconds hold{};  // how long the server may still need running closures
 };
 
@@ -132,20 +132,20 @@ class worker_stream final : stream_side {
   rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by the welcome
-  std::uint32_t nested_max_ = 0;                     // limit of waiting closures
-  std::uint32_t workers_ = 0;                        // in the job, from the last message
+  std::uint32_t nested_max_ = 0;                     // maximum number of waiting closures
+  std::uint32_t workers_ = 0;                        // number of workers in the job
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;
   std::vector<std::shared_ptr<job>> batch_;
-  std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // of this batch, by position
+  std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // answers of this batch, by position
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;
   std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; limited by the credits
   std::uint64_t received_ = 0;
-  bool send_objects_first_ = true;  // before other reports
-  std::uint64_t answered_ = 0;      // on this stream, including the hello
+  bool send_objects_first_ = true;  // whether objects are sent before other reports
+  std::uint64_t answered_ = 0;      // number of answers on this stream, including the hello
 
   /// Limited by the credits, with one answer per closure, and by report_buffer's limits.
   proto::outbox<v1::WorkerMessage> out_;
@@ -154,13 +154,13 @@ class worker_stream final : stream_side {
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;                         // the hello has been sent
-  bool leave_asked_ = false;                     // a drain has been or will be sent
+  bool greeted_ = false;                         // whether the hello has been sent
+  bool leave_asked_ = false;                     // whether a drain has been or will be sent
   bool leaving_ = false;                         // the server sends no more closures
   bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
   // When leaving: time by which all ranks have exited.
   std::chrono::steady_clock::time_point ranks_until_{};
-  coro::timer deadline_;  // for the welcome, then for leaving
+  coro::timer deadline_;  // deadline for the welcome, then for leaving
   coro::timer beats_;
   coro::timer starts_;
   coro::timer progress_;

@@ -57,11 +57,11 @@ class blob_bytes {
   blob_bytes(std::shared_ptr<void const> owner, std::string_view bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
 
-  /// Returns the bytes. Precondition: not empty.
+  /// Returns the bytes. Precondition: the pointer is not empty.
   std::string_view const& operator*() const noexcept { return bytes_; }
-  /// Accesses the bytes. Precondition: not empty.
+  /// Accesses the bytes. Precondition: the pointer is not empty.
   std::string_view const* operator->() const noexcept { return &bytes_; }
-  /// Returns false if this is empty.
+  /// Returns false if the pointer is empty.
   explicit operator bool() const noexcept { return owner_ != nullptr; }
 
  private:

@@ -58,8 +58,8 @@ struct per_worker_component {
 /// it runs calls that need it. If the builder fails, calls that need the value throw input_error.
 ///
 /// If the builder returns `std::shared_ptr<T>`, functions receive the object in a parameter of type
-/// `std::shared_ptr<T>`. It can be nested in vectors, arrays, maps with string keys, tuples, pairs
-/// and optionals. Any other result replaces the argument as JSON.
+/// `std::shared_ptr<T>`. The parameter type can nest the pointer in vectors, arrays, maps with
+/// string keys, tuples, pairs and optionals. Any other result replaces the argument as JSON.
 ///
 /// A worker with several slots passes the object to several calls at the same time. The object must
 /// therefore be thread-safe, or be a one_at_a_time, which locks.

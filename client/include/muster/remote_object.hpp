@@ -21,7 +21,7 @@ class variable_core;
 struct object_place {
   std::uint64_t id = 0;
   std::string task{}, class_name{};
-  std::string ticket{};  // secret of the session; authorises calls
+  std::string ticket{};  // secret of the session that authorises calls
 };
 
 /// Sends method calls for objects. Implemented by a coordinator's session and by a worker.

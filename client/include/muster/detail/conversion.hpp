@@ -50,7 +50,7 @@ argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
 struct parameter {
-  std::size_t position = 0;  // from 0
+  std::size_t position = 0;  // zero-based position
   std::string_view name{};   // empty if unknown
 };
 

@@ -81,9 +81,9 @@ struct request {
   std::string args;
   muster::encoding encoding = muster::encoding::json;
   std::vector<input> inputs;                                           // ordered by offset
-  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // used by the arguments
+  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // values in the arguments
   std::shared_ptr<closure_options const> options{};
-  blob_contents contents{};  // used by the arguments
+  blob_contents contents{};  // contents that the arguments refer to
   bool own_error = false;    // submitted, not scheduled; see cluster_coordinator::submit
 };
 

@@ -68,7 +68,7 @@ class variable_core {
  private:
   struct range {
     std::size_t shard = 0;
-    std::uint64_t begin = 0, end = 0;  // rows of the variable
+    std::uint64_t begin = 0, end = 0;  // range of the variable's rows
   };
 
   std::vector<handle> call_in_turn(std::size_t shard, std::string_view method,
