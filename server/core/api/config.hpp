@@ -63,9 +63,10 @@ struct config {
   /// error. Empty: all tasks are accepted.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
-  /// Jobs whose tasks hold state, such as parameter servers. Only closures that name such a task
-  /// run on it. When its state is lost, sessions that relied on it end. State is lost with the
-  /// incarnation, or when the task is deregistered or away for longer than reconnect_grace.
+  /// Jobs whose tasks hold state, such as parameter servers. A closure runs on such tasks only if
+  /// it names the task. When the state is lost, sessions that relied on it end. State is lost if
+  /// the task is replaced by another incarnation, deregistered, or away for longer than
+  /// reconnect_grace.
   std::vector<std::string> stateful_jobs{"ps"};
 
   /// Time for which a lost or deregistered task remains listed.
@@ -80,7 +81,7 @@ struct config {
   std::size_t callables_max = 4'096;
   /// Maximum hashes per callable name. At the limit, further closures show only the name.
   std::size_t callable_versions_max = 16;
-  /// A worker with more functions is refused.
+  /// A worker that provides more functions is refused.
   std::size_t functions_per_worker_max = 4'096;
   /// Maximum unanswered closures per worker, regardless of its request.
   std::uint32_t credits_max = 4'096;

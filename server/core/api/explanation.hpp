@@ -72,7 +72,7 @@ constexpr closure_reason reason_of(closure_state s) {
 /// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< must name its task, because the workers hold state
+    by_name,   ///< the closure must name the task, because the workers hold state
     task,      ///< must run on the task `name`
     label,     ///< `name`=`value`
     resource,  ///< `amount` of `name`

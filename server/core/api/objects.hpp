@@ -29,7 +29,7 @@ struct use_task {
 
   bool operator==(use_task const&) const = default;
 };
-/// Event: a session relied on a task of any other job, and its state is lost.
+/// Event: a session relied on a task outside config::stateful_jobs, whose state is lost.
 struct task_state_lost {
   session_id session{};
   std::string job{};
@@ -73,7 +73,7 @@ struct object_spec {
   std::int64_t index = 0;
   bool detached = false;
   std::uint32_t concurrency = 1;
-  std::string function{};  // creates the object; its worker must provide the function
+  std::string function{};  // creates the object; the worker must provide this function
   blob args{};
   bool json = false;  // arguments of the constructor and of calls are JSON
 
@@ -99,8 +99,7 @@ struct object_limits {
   // Calls of ended sessions that detached objects still have to execute. Above it, the next
   // session's calls are dropped.
   std::size_t left_max = 16'384;
-  std::size_t waits_max =
-      1'000;  // known inner calls of a waiting call; above it, cycles are missed
+  std::size_t waits_max = 1'000;     // calls that a call waits for; above it, cycles are missed
   std::size_t name_bytes_max = 256;  // longer names of objects, classes or methods are refused
   std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
   std::uint32_t concurrency_max = 1'000;   // higher values are refused

@@ -223,7 +223,7 @@ struct overview_view {
   std::uint64_t jobs_queued = 0, jobs_running = 0;
   std::uint64_t jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;
-  std::uint64_t session_rows_bytes = 0;  // row bytes of gRPC sessions
+  std::uint64_t session_rows_bytes = 0;  // size of gRPC session rows
   std::uint64_t parked_calls = 0;
   // Time at which progress stopped, for the watchdog.
   time_point quiet_since{};

@@ -78,7 +78,7 @@ class host_table {
 
   void give(host_number n, rank_name const& rank);
   void remove_rank(host_number n, rank_name const& rank);
-  /// Returns the first expiry of a lease with ranks, or an earlier time.
+  /// Returns the first lease expiry of a worker with ranks, or an earlier time.
   time_point due() const { return due_; }
   std::vector<rank_name> run_out(time_point now);
 

@@ -17,7 +17,7 @@ struct submitter {
   time_point last_begun{};       // start of the newest attempt of all its programs
   std::deque<program*> queue{};  // programs of the current priority, oldest first
 
-  /// Smallest first: has waited less than an hour, ranks per weight, age.
+  /// Sort key, smallest first: waited for less than an hour, ranks per weight, age.
   using turn = std::tuple<bool, double, program_id>;
   turn next(time_point now) const {
     auto const& p = *queue.front();

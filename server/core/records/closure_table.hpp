@@ -65,7 +65,7 @@ struct closure_record {
   worker_number worker{};  // worker that runs or prefetches the closure
   std::unique_ptr<closure_details> details;
   blob args;
-  blob value;  // owner: values; the result
+  blob value;  // the result; owned by values/
   std::uint64_t token = 0;
   time_point created{};
   time_point started{};   // start of the newest attempt; while prefetched: dispatch time
@@ -74,7 +74,7 @@ struct closure_record {
   slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
   std::uint32_t order = 0;
-  std::uint32_t queue = 0;  // owner: scheduling; index of the queue in the session
+  std::uint32_t queue = 0;  // index of the queue in the session; owned by scheduling/
   std::uint32_t attempt = 0;
   std::uint32_t place = ~0u;
   function_id function{};
@@ -87,7 +87,7 @@ struct closure_record {
   bool reported : 1 = false;   // running: the worker has reported the start
   bool retracted : 1 = false;  // prefetched: the worker was asked to return it
   bool exclusive : 1 = false;  // the worker runs nothing else; see exclusive_table.hpp
-  value_place where : 2 = value_place::memory;  // owner: values
+  value_place where : 2 = value_place::memory;  // owned by values/
   release_reason why_released : 4 = {};         // set in a free slot
   // Ran in an earlier server process; the worker may still run it.
   bool restored : 1 = false;
