@@ -1,5 +1,6 @@
-// Implementation of a coordination_agent. It uses XLA's version of the coordination protocol, which
-// numbers tasks across the whole cluster. Only wait_for_all uses TensorFlow's version.
+// Implementation of a coordination_agent. The agent uses XLA's version of the coordination
+// protocol, which numbers tasks across the whole cluster. Only wait_for_all uses TensorFlow's
+// version.
 //
 //     idle --connect--> connecting --> connected --> failed --connect--> …
 //                           \--> idle      \--shutdown--> shut_down --connect--> …
@@ -162,7 +163,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
   }
 
-  /// Throws as ask(), and the service's error.
+  /// Throws the same errors as ask(), and the service's error.
   template <class Stub, class Request, class Response>
   coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
                               milliseconds timeout, again a = again::yes) {

@@ -16,7 +16,7 @@ namespace muster::detail {
 
 inline constexpr std::size_t name_bytes = 32;
 
-/// Returns true if other processes of this user can open this process's descriptors. They cannot
+/// Returns true if other processes of this user can open this process's descriptors. Returns false
 /// after the process has changed its user.
 bool memory_can_be_shared();
 /// Returns a string that is equal for processes that can reach each other's Unix sockets, in C++

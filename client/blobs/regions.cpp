@@ -57,7 +57,8 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
         static_cast<ssize_t>(end.size()))
       refuse_region("memory cannot be written");
     seal_labelled(fd);
-    // Signal sent when a process opens the memory during a lease; it is ignored.
+    // Signal that the kernel sends when a process opens the memory during a lease. It is ignored by
+    // default.
     if (fcntl(fd, F_SETSIG, SIGURG) != 0) refuse_region("F_SETSIG");
   } catch (...) {
     munmap(at_, all);
@@ -186,7 +187,8 @@ std::unique_ptr<region> region_store::state::fitting(std::size_t size) {
   return found;
 }
 
-// Removes and returns the regions that are no longer tracked. Keeps the order of the rest.
+// Removes and returns the regions that are no longer tracked. The remaining regions keep their
+// order.
 region_store::regions region_store::state::too_many() {
   std::vector<region*> unused, used;
   for (auto const& r : all) (r->is_free() ? unused : used).push_back(r.get());

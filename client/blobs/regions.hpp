@@ -3,8 +3,9 @@
 //
 // A process keeps the last few regions that it has created. Other processes can only read them. The
 // kernel grants a write lease only if no other process, including forked processes, has a
-// descriptor or mapping. A label at the end names the content (memory.hpp). It is removed first, so
-// that a process that opens a region late through /proc does not read different content.
+// descriptor or mapping. A label at the end names the content (memory.hpp). Before a region is
+// reused, its label is removed, so that a process that opens the region late through /proc does not
+// read different content.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Implements the C interface: stores are numbers, and exceptions are error codes.
+// Implements the C interface, which represents stores as numbers and exceptions as error codes.
 #include "client/blobs/values.h"
 
 #include <atomic>

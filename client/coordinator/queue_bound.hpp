@@ -25,7 +25,7 @@ class queue_bound {
     waiting_ = m.queue().waiting();
   }
 
-  /// `unfinished` is the number of calls without an outcome; it is used while there is no stream.
+  /// `unfinished` is the number of calls without an outcome, used while there is no stream.
   bool is_full(bool streaming, std::uint64_t unfinished) const {
     if (capacity_ == 0 || !server_reports_) return false;
     return (streaming ? waiting_ + (sent_ - taken_) : unfinished) >= capacity_;

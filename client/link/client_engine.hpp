@@ -47,8 +47,8 @@ void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::millise
 /// before the call starts.
 void add_token(grpc::ClientContext& context, std::string const& token);
 
-/// Returns a channel to "host:port", or to the current server of a list. It connects immediately
-/// and retries at its own intervals. If TLS files are unreadable, it never connects.
+/// Returns a channel to "host:port", or to the current server of a list. The channel connects
+/// immediately and retries at its own intervals. If TLS files are unreadable, it never connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
 /// Returns `tls`. Throws std::invalid_argument, whose message names the file, if a file is

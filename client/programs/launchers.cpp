@@ -140,7 +140,7 @@ struct launchers::state {
                       });
   }
 
-  // Both processes have closed their output, so the second is about to exit.
+  // Called when both processes have closed their output, so the second is about to exit.
   void gone(std::uint64_t id) {
     auto const it = all.find(id);
     if (it == all.end()) return;

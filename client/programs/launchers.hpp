@@ -1,5 +1,5 @@
-// A worker's launcher processes, which start its ranks. They read orders and write reports as lines
-// (launch/ranks).
+// A worker's launcher processes, which start its ranks. Launchers read orders and write reports as
+// lines (launch/ranks).
 //
 // A separate thread serves their pipes, because the engine thread polls no descriptors. Another
 // thread does the programs' disk work, because a slow disk must not delay lease renewals: without

@@ -137,7 +137,7 @@ class rank_runner final : public rank_side {
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
-  bool agrees_on_steps_ = false;  // whether the server supports it
+  bool agrees_on_steps_ = false;  // whether the server supports agreed steps
   std::uint64_t stream_ = 0;      // answers for earlier streams are dropped
   launchers launchers_;
   uploads uploads_;

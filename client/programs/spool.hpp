@@ -18,8 +18,8 @@ class spool {
  public:
   /// Maximum number of attempts whose logs are kept.
   static constexpr std::size_t attempts_max = 32;
-  /// Maximum number of attempts whose working directories are kept. These can contain one copy of
-  /// an upload per rank.
+  /// Maximum number of attempts whose working directories are kept. A working directory can contain
+  /// a copy of an upload.
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 

@@ -48,7 +48,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   // Any thread.
   /// Must be called once. The engine must outlive ended().
   void start(client_engine& engine);
-  /// Waits for at most connect_timeout. Throws as throw_if_over().
+  /// Waits for at most connect_timeout. Throws the same errors as throw_if_over().
   void wait_open();
   std::string id() const;
   /// Waits until the link has ended. Needs no deadline, because the link has one or was cancelled.

@@ -126,7 +126,8 @@ class session::stream final : public detail::client_session {
     if (!full()) return true;
     if (when == when_full::refuse) return false;
     if (on_stream_thread()) return true;
-    // No deadline, because the wait is the server's back-pressure. It ends when the session ends.
+    // No deadline, because the wait is the server's back-pressure. The end of the session ends the
+    // wait.
     changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
     throw_if_over();
     return true;

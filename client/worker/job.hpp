@@ -57,7 +57,7 @@ struct job {
 };
 
 /// Returns true with the value in `result`, or false with the error in `why`.
-/// @pre `result` is empty JSON; it can have capacity.
+/// @pre `result` is empty JSON; its string can have capacity.
 bool call_function(registered_function const& f, context& c, value_view args, value& result,
                    failure& why) noexcept;
 

@@ -33,9 +33,9 @@ struct checkpoint_options {
 ///
 /// Errors are logged, and thrown by stop() or by the next schedule, join or done. Saving is
 /// suspended after a task was lost, after a variable or object was recreated, and if the directory
-/// already contains checkpoints. It resumes when cluster_coordinator::restore is called. This keeps
-/// initial values out of the newest checkpoint. Members must be called from one thread unless
-/// documented otherwise.
+/// already contains checkpoints. Calling cluster_coordinator::restore resumes saving. The
+/// suspension keeps initial values out of the newest checkpoint. Members must be called from one
+/// thread unless documented otherwise.
 class periodic_checkpoints {
  public:
   /// The implementation class.

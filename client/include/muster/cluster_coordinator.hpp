@@ -176,7 +176,7 @@ class cluster_coordinator {
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
   /// @throws boost::system::system_error  operation_aborted: the wait was cancelled
-  /// @throws wait_timeout, unavailable_error, std::invalid_argument  as submit
+  /// @throws wait_timeout, unavailable_error, std::invalid_argument  see submit
   template <class Result, class... Args>
   boost::asio::awaitable<remote_value<Result>> async_submit(std::string function, Args... args) {
     auto request = submitted(request_of(function, args...));
@@ -188,7 +188,7 @@ class cluster_coordinator {
   /// @param function  function name
   /// @param args  a JSON array, {"args":[…],"kwargs":{…}}, or bytes
   /// @return the output handle
-  /// @throws wait_timeout, unavailable_error, std::invalid_argument  as submit
+  /// @throws wait_timeout, unavailable_error, std::invalid_argument  see submit
   template <class Result>
   remote_value<Result> submit_raw(std::string_view function, value_view args) {
     return remote_value<Result>(put(submitted(raw_request(function, args))));
@@ -200,8 +200,8 @@ class cluster_coordinator {
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
   /// @return the output handles, in the order of `members`
-  /// @throws wait_timeout, unavailable_error  as submit
-  /// @throws std::invalid_argument  as submit, or the number of tuples is 0 or above 1024
+  /// @throws wait_timeout, unavailable_error  see submit
+  /// @throws std::invalid_argument  see submit; also if the number of tuples is 0 or above 1024
   template <class Result, class... Args>
   std::vector<remote_value<Result>> submit_gang(std::string_view function,
                                                 std::vector<std::tuple<Args...>> const& members) {
@@ -224,7 +224,7 @@ class cluster_coordinator {
   /// @return the output handle
   /// @throws closure_error  or a subtype: the pending error of this generation; nothing is
   ///   scheduled
-  /// @throws wait_timeout, unavailable_error, std::invalid_argument  as submit
+  /// @throws wait_timeout, unavailable_error, std::invalid_argument  see submit
   template <class Result, class... Args>
   remote_value<Result> schedule(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(request_of(function, args...)));
@@ -242,7 +242,7 @@ class cluster_coordinator {
     auto handle = co_await std::move(putting);
     co_return remote_value<Result>(std::move(handle));
   }
-  /// Schedules a call whose arguments are already encoded; throws as schedule.
+  /// Schedules a call whose arguments are already encoded. Throws the same exceptions as schedule.
   /// @param function  function name
   /// @param args  a JSON array, {"args":[…],"kwargs":{…}}, or bytes
   /// @return the output handle
@@ -254,7 +254,7 @@ class cluster_coordinator {
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
   /// @return the output handles, in the order of `members`
-  /// @throws std::invalid_argument  as schedule, or the number of tuples is 0 or above 1024
+  /// @throws std::invalid_argument  see schedule; also if the number of tuples is 0 or above 1024
   template <class Result, class... Args>
   std::vector<remote_value<Result>> schedule_gang(std::string_view function,
                                                   std::vector<std::tuple<Args...>> const& members) {
@@ -324,7 +324,7 @@ class cluster_coordinator {
   /// @param of  shape
   /// @param values  the elements in C order
   /// @throws std::invalid_argument  the number of values does not match the shape
-  /// @throws closure_error  as create, or an error of the task
+  /// @throws closure_error  see create; also thrown for an error of the task
   template <class T>
   variable<T> make_variable(variable_options const& o, shape const& of, std::span<T const> values) {
     std::uint64_t n = 1;
@@ -365,8 +365,8 @@ class cluster_coordinator {
   /// @throws wait_timeout  with `quiesce`: running calls did not end in time
   std::uint64_t save(std::string const& path, checkpoint_options const& o = {});
   /// Loads the newest complete checkpoint into all variables and objects that save() would save.
-  /// Create these variables and objects first. They are matched by name and can have a different
-  /// number of shards. Other entries of the checkpoint are ignored.
+  /// Create these variables and objects first. Entries are matched by name, and the number of
+  /// shards can differ. Other entries are ignored.
   /// @param path  the directory given to save()
   /// @return the checkpoint number, or nothing if there is no checkpoint
   /// @throws std::invalid_argument  no checkpoint is complete, or an entry is missing or has a

@@ -81,7 +81,7 @@ class context {
   /// @param worker  the worker's identity; must outlive this object
   /// @param closure  number that the server assigned to the call
   /// @param attempt  number of the attempt, from 1
-  /// @param stop  is stopped when the call is cancelled
+  /// @param stop  stop token of the call, stopped on cancellation
   /// @param reports  receives reports; if null, reports are dropped
   context(worker_identity const& worker, std::uint64_t closure, std::uint32_t attempt,
           std::stop_token stop, reporter* reports = nullptr)
@@ -107,8 +107,8 @@ class context {
 
   /// Returns the number of workers in the job, for sharding by index():
   /// coordinator_options::num_workers if set, otherwise the number that the cluster declares,
-  /// otherwise the highest known worker index plus one. It does not change when workers connect or
-  /// disconnect, or when a per-worker value is rebuilt.
+  /// otherwise the highest known worker index plus one. The number does not change when workers
+  /// connect or disconnect, or when a per-worker value is rebuilt.
   std::uint32_t num_workers() const noexcept { return workers_; }
   /// Returns the access to per-worker values, or null. Used by the library.
   per_worker_link const* per_worker() const noexcept { return link_; }
@@ -121,8 +121,8 @@ class context {
   }
 
   /// Returns true if the call was cancelled, or if the connection was lost and the result will be
-  /// discarded. A long function should call this regularly, or wait with stop_token(). It can then
-  /// return or throw anything.
+  /// discarded. A long function should call this regularly, or wait with stop_token(). After
+  /// cancellation, the function can return or throw anything.
   bool cancelled() const noexcept { return stop_.stop_requested(); }
   /// Returns a token that is stopped when the call is cancelled. In a quick function, the token is
   /// never stopped.

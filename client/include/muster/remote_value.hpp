@@ -68,8 +68,7 @@ class remote_value {
     co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
-  /// Cancels the call, unless it has already ended. Method calls cannot be cancelled; they
-  /// continue.
+  /// Cancels the call, unless it has already ended. Method calls cannot be cancelled.
   void cancel() const { handle().cancel(); }
   /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }

@@ -14,9 +14,9 @@ namespace muster {
 
 /// The server that a task of a distributed program runs for the other tasks.
 ///
-/// In Muster, a standard server is a worker. It connects to a Muster server with the task's type
-/// and index, and runs the functions that are scheduled on it. It does not listen on the task's
-/// address; it only shows the address as the label "address". Members may be called from any
+/// In Muster, a standard server is a worker. The worker connects to a Muster server with the task's
+/// type and index, and runs the functions that are scheduled on it. The worker does not listen on
+/// the task's address, which is only shown as the label "address". Members may be called from any
 /// thread.
 class standard_server {
  public:

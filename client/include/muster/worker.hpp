@@ -55,8 +55,8 @@ class worker {
   void function(std::string name, F f, std::vector<std::string> parameters = {}) {
     add(std::move(name), make_raw(std::move(f), std::move(parameters)), false, true);
   }
-  /// Adds a function that runs on the connection thread, which saves a thread switch. It must
-  /// return within microseconds, because it blocks the worker. Throws the same exceptions as
+  /// Adds a function that runs on the connection thread, which saves a thread switch. The function
+  /// must return within microseconds, because it blocks the worker. Throws the same exceptions as
   /// function.
   /// @param name  function name, 1 to 256 bytes
   /// @param f  a callable, as for function

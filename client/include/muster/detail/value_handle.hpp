@@ -53,8 +53,8 @@ class value_handle {
   virtual std::string function() const;
   virtual void cancel() const;
   /// Waits for a method's output and returns its JSON. Returns nothing for a call's output, which
-  /// is passed as an input instead. Throws as get(), and std::invalid_argument if the output is
-  /// bytes.
+  /// is passed as an input instead. Throws the same errors as get(), and std::invalid_argument if
+  /// the output is bytes.
   virtual std::optional<std::string> text() const { return std::nullopt; }
 
   coordinator_session const* session() const { return session_.get(); }
