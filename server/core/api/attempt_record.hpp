@@ -19,7 +19,7 @@ enum class stack_state : std::uint8_t {
   taken = 1,
   not_python = 2,  ///< no Python process has registered, and the stack cannot be read
   stopped = 3,
-  in_kernel = 4,  ///< blocked in an uninterruptible system call
+  in_kernel = 4,
   no_answer = 5,
   off = 6,  ///< disabled by worker --stack-signal off
   away = 7,

@@ -1,4 +1,3 @@
-// Datasets whose splits the server distributes.
 #pragma once
 
 #include <cstdint>

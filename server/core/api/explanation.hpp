@@ -72,8 +72,8 @@ constexpr closure_reason reason_of(closure_state s) {
 /// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< the closure must name the task, because the workers hold state
-    task,      ///< must run on the task `name`
+    by_name,  ///< the closure must name the task, because the workers hold state
+    task,
     label,     ///< `name`=`value`
     resource,  ///< `amount` of `name`
     free,      ///< `amount` of `name`, which exists but is in use
@@ -163,8 +163,8 @@ struct explanation {
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
   std::uint32_t slots = 0;
-  bool retracted = false;         ///< the worker was asked to return the prefetched closure
-  std::string draining_worker{};  ///< worker that is being drained for an exclusive closure
+  bool retracted = false;  ///< the worker was asked to return the prefetched closure
+  std::string draining_worker{};
   std::uint64_t draining_closures = 0;
   std::string function{};
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;

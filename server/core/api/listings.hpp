@@ -96,7 +96,7 @@ struct search_step {
 /// functions.
 struct closure_groups {
   static constexpr std::size_t groups_max = 1'000;  // further functions are grouped under ""
-  static constexpr std::size_t edges_max = 10'000;  // further edges are omitted
+  static constexpr std::size_t edges_max = 10'000;
 
   std::vector<std::pair<std::string, closure_counts>> groups;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;  // by index into `groups`

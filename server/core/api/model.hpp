@@ -51,8 +51,8 @@ constexpr session_traits const& traits_of(delivery d) {
 }
 
 struct closure_options {
-  std::int32_t priority = 0;      // within the session; the highest priority runs first
-  duration delay{};               // time from scheduling to the earliest start
+  std::int32_t priority = 0;  // within the session; the highest priority runs first
+  duration delay{};
   duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: no deadline
   std::uint32_t max_retries = 0;  // retries after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // first pause; doubled with each retry
@@ -150,7 +150,7 @@ struct worker_spec {
   std::vector<std::pair<std::string, std::uint32_t>> resources;
   std::vector<per_worker_id> per_worker;
   std::string host;
-  std::string version;  // version of the worker library
+  std::string version;
   std::uint32_t pid = 0;
 };
 

@@ -125,8 +125,8 @@ constexpr auto enum_names(object_state) {
 enum class object_end : std::uint8_t {
   none = 0,
   raised = 1,
-  unable = 2,  ///< the worker cannot host objects
-  slow = 3,    ///< the worker did not accept messages in time
+  unable = 2,
+  slow = 3,  ///< the worker did not accept messages in time
   task_left = 4,
   task_away = 5,
   replaced = 6,

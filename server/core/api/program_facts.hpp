@@ -101,8 +101,8 @@ struct placement_fact {
   std::vector<place> places{};
   std::vector<seat> ranks{};  // indexed by rank
   std::string own_service{}, meeting_point{};
-  bool tunnels = false;  // all workers open tunnels
-  bool store = false;    // see attempt_sheet::store
+  bool tunnels = false;
+  bool store = false;
   // Addresses and ports of own_service and meeting_point.
   std::vector<std::pair<std::string, std::uint16_t>> ports{};
 

@@ -139,7 +139,7 @@ struct program_spec {
   duration deadline{};  // time from submission to failure; 0: no deadline
   // Time before the deadline at which ranks are asked to end.
   duration notice{};
-  std::uint32_t spares = 0;  // additional places that are reserved
+  std::uint32_t spares = 0;
   std::int32_t priority = 0;
   std::uint32_t weight = 1;  // relative share of the workers for its submitter; at least 1
   std::vector<std::string> ends_with{};  // types, or tasks such as "worker:0"; empty: all but ps
@@ -149,7 +149,7 @@ struct program_spec {
   /// RE2 pattern whose first group is the step in an output line. Empty: ranks report steps
   /// themselves.
   std::string step_pattern{};
-  std::string idempotency_key{};  // a repeated key returns the first program
+  std::string idempotency_key{};
   std::string request_digest{};
   std::string metadata{};
   std::string submitted_by{};

@@ -39,7 +39,7 @@ struct closure_details {
   core::failure failure;
   std::vector<attempt_record> lost;  // all but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
-  std::shared_ptr<std::vector<blob>> inputs;  // values that have been received
+  std::shared_ptr<std::vector<blob>> inputs;
   std::vector<closure_id> input_ids;
   // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
@@ -80,7 +80,7 @@ struct closure_record {
   function_id function{};
   closure_phase phase = closure_phase::queued;  // set only by closure_book
   std::uint8_t worker_failures = 0;
-  bool timed_out : 1 = false;  // the deadline passed during execution
+  bool timed_out : 1 = false;
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;    // a waiting call needs the value
   bool released : 1 = false;   // the client of a resumable session released the value
