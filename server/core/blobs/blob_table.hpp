@@ -56,7 +56,7 @@ class blob_table {
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
   /// Uses a reservation of `size` bytes. Returns false if the blob was already stored.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// Restores a blob from an earlier server process, ignoring limits. Returns false if it was
+  /// Restores a blob from an earlier server process, ignoring limits. Returns false if the blob was
   /// already stored.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 

@@ -1,6 +1,6 @@
-// Registers which processes hold large values in their own memory, and the sockets at which other
-// processes on the same host can read these values. Used only on the thread of its owner,
-// blob_holders.
+// Lists the processes that hold large values in their own memory, and the sockets at which other
+// processes on the same host can read these values. Used only on the thread of blob_holders, its
+// owner.
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
@@ -11,8 +11,8 @@
 //      ▲                     │ the last holder leaves                               │ same
 //      └── away, then lost ◄─┴──────────────────────────────────────────────────────┘
 //
-// Workers that have read an output can keep a copy and report it. An output is lost `away` after
-// its last holder has disconnected, or as soon as a new process connects for that holder's task.
+// Workers that have read an output can keep and report a copy. An output is lost `away` after its
+// last holder has disconnected, or as soon as a new process connects for that holder's task.
 #pragma once
 
 #include <cstdint>
@@ -136,8 +136,8 @@ class holder_table {
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
-  /// Removes a holder, and with the last holder also the value. `back`: the process may return with
-  /// it.
+  /// Removes a holder, and with the last holder also the value. `back`: whether the process may
+  /// return with the value.
   void remove(holder_id id, places::iterator it, bool back, time_point now);
   static std::vector<std::string> take(line& from, time_point until, std::size_t most, line* then);
 

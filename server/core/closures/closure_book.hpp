@@ -62,15 +62,16 @@ class closure_book {
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// Creates a closure in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Assigns a closure to a worker. `runs`: executed immediately, otherwise prefetched.
+  /// Assigns a closure to a worker. `runs`: whether the worker executes the closure immediately, or
+  /// prefetches it.
   void send(slot c, worker_number w, bool runs, time_point now);
   void start(slot c, time_point at);
   /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.
   void stop(slot c);
   /// Changes a held closure's state back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Removes an interrupted build, which does not count in any state. REQUIRES: it was requeued and
-  /// is in no list.
+  /// Removes an interrupted build, which does not count in any state. REQUIRES: the build was
+  /// requeued and is in no list.
   void withdraw(slot c);
   void take_over(slot c, worker_number w);
   /// Reports the state in changes::moved. Ordinary dispatches are in effects::dispatches.

@@ -62,7 +62,7 @@ class function_table {
     return id;
   }
 
-  /// Returns a callable's number. If its name has callable_versions_max hashes, returns the number
+  /// Returns a callable's number. If the name has callable_versions_max hashes, returns the number
   /// of the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
   /// and the name is not empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);

@@ -38,7 +38,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// REQUIRES: `spec` is valid. `known`: restore() follows.
+  /// REQUIRES: `spec` is valid. `known`: whether restore() follows.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 
@@ -46,8 +46,8 @@ class cluster {
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
   std::deque<generation_view> const& past() const { return ended_generations_; }
-  /// Restores a generation from an earlier server process. Ignored if it is known, or not earlier
-  /// than the current one.
+  /// Restores a generation from an earlier server process. Ignored if the generation is known, or
+  /// is not earlier than the current one.
   void remember(generation_view g);
 
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;

@@ -13,7 +13,7 @@ namespace muster::core::coordination {
 
 class clusters {
  public:
-  /// `seed` must be random; it determines the incarnations of services.
+  /// The random `seed` determines the incarnations of services.
   clusters(limits l, std::uint64_t seed);
   clusters(clusters const&) = delete;
 

@@ -26,7 +26,7 @@ struct object {
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
-  // Unanswered calls, oldest first. Up to half of the entries can already be answered.
+  // Unanswered calls, oldest first. Up to half of the entries can be answered calls.
   std::deque<call_name> queue{};
   std::size_t passed = 0;  // upper bound of the answered entries in `queue`
   std::set<session_id> users{};

@@ -32,7 +32,8 @@ class object_table {
   }
   object_table(object_table const&) = delete;
 
-  /// A session that can use objects. Functions on workers that have its ticket call on its behalf.
+  /// A session that can use objects. Functions on workers that have the session's ticket make calls
+  /// on the session's behalf.
   struct user {
     std::string ticket{};     // random secret
     std::string submitter{};  // token id; empty: no authentication
@@ -105,7 +106,7 @@ class object_table {
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
-  /// `why`: the failure of kind `how`, or nothing if the construction succeeded.
+  /// `why`: failure of kind `how`, or nothing if the construction succeeded.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
   /// Ignored unless `stream` belongs to the object's task.

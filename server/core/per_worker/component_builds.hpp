@@ -7,7 +7,7 @@
 //
 // A stateful task builds only the values that closures assigned to this task use. A component
 // receives the same number of workers at each build until the server restarts; the number is not
-// durable, because its record would have to contain the value's arguments.
+// durable, because a record of it would have to contain the value's arguments.
 //
 // A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
 // or if the builder has lost too many workers in a row. Workers store the values, and drop them on
@@ -97,7 +97,7 @@ class component_builds {
     e.id = id;
     return e;
   }
-  /// Restores a value from an earlier server process. REQUIRES: its id is unused.
+  /// Restores a value from an earlier server process. REQUIRES: the id is unused.
   void restore(per_worker_entry e) {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));

@@ -19,8 +19,8 @@ class watchdog {
   explicit watchdog(duration period) : period_(period) {}
 
   void progress() { progressed_ = true; }
-  /// Called at the end of each step. `busy`: a closure is running, or is queued while workers are
-  /// connected.
+  /// Called at the end of each step. `busy`: whether a closure is running, or is queued while
+  /// workers are connected.
   void observe(bool busy, time_point now) {
     if (period_ == duration{}) return;
     if (busy && quiet_since_ != never && !progressed_) return;
@@ -29,8 +29,8 @@ class watchdog {
     pause_ = period_;
     due_ = busy ? now + pause_ : never;
   }
-  /// Called when `due` is reached. Returns whether to report. `work`: a closure is running or is
-  /// queued for a worker.
+  /// Called when `due` is reached. Returns whether to report. `work`: whether a closure is running
+  /// or is queued for a worker.
   bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
     due_ = now + pause_;

@@ -36,7 +36,8 @@ class requirement_table {
   static constexpr std::size_t max = 4'096;
 
   bool knows(requirement const& r) const { return numbers_.contains(r); }
-  /// Returns the requirement's number, and whether it is new. The caller must hold a new number.
+  /// Returns the requirement's number, and whether the number is new. The caller must hold a new
+  /// number.
   std::pair<std::uint32_t, bool> intern(requirement r) {
     auto const [it, added] = numbers_.try_emplace(std::move(r), 0);
     if (!added) return {it->second, false};

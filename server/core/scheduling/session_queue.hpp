@@ -15,7 +15,7 @@ struct closure_queue {
   function_id function{};
   std::int32_t priority = 0;
   std::uint32_t requirement = 0;  // number in the requirement_table; 0: none
-  bool single = false;  // its closures need resources, so each may change which workers qualify
+  bool single = false;         // closures need resources, so each can change which workers qualify
   std::uint32_t deferred = 0;  // closures that join this queue when their deferral ends
   slot_list queue;
 

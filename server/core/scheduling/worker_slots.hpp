@@ -43,12 +43,12 @@ struct worker_slots {
   std::int64_t index = 0;
   std::vector<std::pair<std::string, std::string>> labels;
   resource_amounts resources;
-  std::uint32_t slots = 1;  // its own, plus one for each closure that waits for a value
+  std::uint32_t slots = 1;  // the worker's own, plus one per closure that waits for a value
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   std::uint32_t yielded = 0;  // number of `running` closures that wait for values
   bool open = true;           // not draining, not disconnected, and not waiting for its start
-  bool by_name_only = false;  // holds state, so it accepts only closures that select it explicitly
+  bool by_name_only = false;  // stateful: accepts only closures that select it explicitly
   std::uint8_t shut = 0;      // bits: why the worker has no turns, see below
   bool idle_noted = false;    // had an idle slot at note_idle() and has received no closure since
   slot_list running;          // closures in slots, oldest first

@@ -1,6 +1,6 @@
 // Sessions and REST jobs: their state, their error, their parked joins, and notes about removed
-// sessions. A job that has sent no closure to a worker is displayed as QUEUED; here, its state is
-// `running`.
+// sessions. A job that has sent no closure to a worker is displayed as QUEUED; in this table, the
+// job's state is `running`.
 //
 //            schedule…            seal, no closures left
 //   running ───────────► running ───────────────────────► succeeded | failed (on_error: continue)
@@ -87,7 +87,8 @@ class session_table {
   /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
-  /// Keeps a note about the session. REQUIRES: its closures, values and queues are removed.
+  /// Keeps a note about the session. REQUIRES: the session's closures, values and queues are
+  /// removed.
   /// @param values number of the session's succeeded closures.
   void erase(session& s, release_reason why, time_point now, std::uint64_t values = 0);
 

@@ -42,7 +42,7 @@ class lineage_book {
   /// Records that an unfinished user uses this large input.
   void use(closure_id user, closure_id input);
   /// Returns whether the user's value should be copied to the server now.
-  /// @param again whether that value can be lost.
+  /// @param again whether the user's value can be lost.
   bool ended(closure_id user, bool again);
   /// Records that the server stores the closure's value, so that its inputs are no longer needed.
   void copied(closure_id id);
@@ -54,7 +54,8 @@ class lineage_book {
 
   bool is_needed(closure_id input) const { return needs_.contains(input); }
   bool is_needed_now(closure_id input) const;
-  /// Keeps an input only for its users. REQUIRES: it is needed, and its client has released it.
+  /// Keeps an input only for its users. REQUIRES: the input is needed, and its client has released
+  /// it.
   void keep_for_users(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }

@@ -1,5 +1,4 @@
-// The values of ended closures: which are kept, their sizes and places, and which are being
-// rebuilt.
+// The values of ended closures, with their sizes and places, and the values that are being rebuilt.
 //
 //             write              written                  read
 //   memory ─────────► writing ─────────► disk ───────────────────► requester
@@ -102,7 +101,7 @@ class value_store {
 
   /// Starts to write the oldest values to disk until the rest is within the limit.
   void write(time_point now);
-  /// Reads the value back, or joins a read in progress. REQUIRES: it is on disk.
+  /// Reads the value back, or joins a read in progress. REQUIRES: the value is on disk.
   reading& read(slot c);
   reading* find_reading(closure_id id);
   reading const* find_reading(closure_id id) const;

@@ -44,7 +44,7 @@ struct task_row {
   time_point lost_since = never;    // in ERROR: when the task was lost
   bool given_up = false;            // lost for longer than recovery_timeout
   bool cordoned = false;            // accepts no new closures, regardless of its worker
-  bool awaits_replacement = false;  // its process ended; its worker program starts another one
+  bool awaits_replacement = false;  // the process ended; the worker program starts another one
   /// Closures blamed for the last broken connection until the same incarnation reconnects. Bounded
   /// by the worker's slots.
   std::vector<closure_id> suspects;

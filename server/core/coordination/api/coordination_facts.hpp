@@ -42,7 +42,7 @@ struct cluster_fact {
 struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
-  bool recoverable = false;  ///< set by its request, its role or its cluster
+  bool recoverable = false;  ///< set by the task's request, role or cluster
   bool casualty = false;
   bool ever_connected = false;
   core::incarnation incarnation{};
@@ -63,7 +63,7 @@ struct key_fact {
   bool operator==(key_fact const&) const = default;
 };
 
-/// A finished barrier. `counter`: number of its next use.
+/// A finished barrier. `counter`: number of the barrier's next use.
 struct barrier_fact {
   std::string id;
   bool forgotten = false;  ///< if true, the other fields are not set

@@ -35,7 +35,7 @@ struct cluster_ready {
 enum class takes_effect : std::uint8_t {
   as_it_is,
   at_once,
-  never,  ///< not until the cluster is removed, because it does not renew itself
+  never,  ///< never for this cluster, because it does not renew itself
   with_new_generation,
   with_next_generation,
 };

@@ -36,10 +36,10 @@ struct renew_cluster {
 };
 
 /// Fails the current generation with an error that is not attributed to a task. All tasks and
-/// parked calls receive the error. `refuses`: until the next generation, later calls fail with it
-/// as well, except registrations, heartbeats, polls, and calls that leave the cluster or read task
-/// states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the generation has
-/// ended. REQUIRES: `code` is an error.
+/// parked calls receive the error. `refuses`: until the next generation, later calls fail with the
+/// same error, except registrations, heartbeats, polls, and calls that leave the cluster or read
+/// task states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the generation
+/// has ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -63,7 +63,7 @@ struct remove_cluster {
   std::string name;
 };
 
-/// A call to the coordination service. Consumed by the step. REQUIRES: its id is new.
+/// A call to the coordination service. Consumed by the step. REQUIRES: the call id is new.
 struct cluster_call {
   cluster_id cluster{};
   request what;

@@ -29,7 +29,7 @@ struct barrier_instance {
 struct fault {
   muster::code code = muster::code::unknown;
   std::string message;  ///< UTF-8, at most `message_bytes_max`
-  /// Whether clients treat it as the service's answer rather than a broken connection.
+  /// Whether clients treat the fault as the service's answer rather than a broken connection.
   bool coordination = true;
   task_index source = no_task;
   bool reported = false;

@@ -18,18 +18,18 @@ struct caller {
   call_id call{};
   /// Parked calls are answered shortly before this time.
   time_point deadline = never;
-  /// The expected service incarnation. Only XLA's protocol contains it.
+  /// The service incarnation that the caller expects; set only by XLA's protocol.
   std::optional<core::incarnation> service = {};
   /// Address of the connection, "10.0.0.3:4711"; empty: unknown. Most TensorFlow calls contain no
   /// incarnation, so the address identifies a process of an earlier generation.
   std::string peer = {};
-  /// The calling process; zero: unknown. XLA's protocol contains it in every call except the
+  /// The calling process; zero: unknown. Set by XLA's protocol in every call except the
   /// registration.
   core::incarnation process = {};
 };
 
-/// A task named by a request. If it is not in the cluster, `index` is `no_task`, and `name` is the
-/// requested name.
+/// A task named by a request. If the task is not in the cluster, `index` is `no_task`, and `name`
+/// is the requested name.
 struct task_ref {
   task_index index = no_task;
   std::string name;
@@ -100,7 +100,8 @@ struct watch_tasks {
   caller from;
   /// Index in cluster_spec::jobs; empty: all tasks.
   std::optional<std::size_t> job;
-  /// Answered once the version differs, or immediately if it is negative or `at_once` is set.
+  /// Answered once the version differs, or immediately if `version` is negative or `at_once` is
+  /// set.
   std::int64_t version = -1;
   bool at_once = false;
 };

@@ -23,7 +23,7 @@ struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
-  time_point beat_at{};      // last heartbeat since it connected; zero: none
+  time_point beat_at{};      // last heartbeat since the task connected; zero: none
   duration beat_interval{};  // between the last two heartbeats; zero: unknown
   // Neighbors in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
@@ -39,7 +39,7 @@ struct task : task_fact {
 
 class task_registry {
  public:
-  /// Tasks are recoverable if their cluster or role is.
+  /// Tasks are recoverable if their cluster or role is recoverable.
   task_registry(cluster_spec const& spec, change_log log);
 
   task const& operator[](task_index t) const { return tasks_[t]; }
@@ -64,7 +64,7 @@ class task_registry {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
   void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
-  /// Sets the incarnation with which the task waits for other tasks; empty: it does not wait.
+  /// Sets the incarnation with which the task waits for other tasks; empty: the task does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }

@@ -22,8 +22,8 @@ class admission {
             lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
-  /// Returns whether the token is known, so that its closure must not be scheduled again. Repeats
-  /// the outcome of an ended closure.
+  /// Returns whether the token is known, so that the token's closure must not be scheduled again.
+  /// Repeats the outcome of an ended closure.
   bool repeat(session& s, std::uint64_t token);
   /// Creates a stream's closures as failed, so that a join reports their failure.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
@@ -37,8 +37,8 @@ class admission {
   /// specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
-  /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: its
-  /// value is lost.
+  /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: the
+  /// closure's value is lost.
   value_store::rebuilding* run_again(slot c);
   void tidy_rebuilders();
   void moved(values_moved& e);
@@ -66,7 +66,7 @@ class admission {
                   std::vector<slot> const* restored = nullptr);
   /// Returns the error with which the closure fails immediately, if any.
   /// @param request closures of the same request, by position.
-  /// @param former details of the closure that it rebuilds, if any.
+  /// @param former details of the closure whose value is rebuilt, if any.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                                      std::vector<slot> const& request,
                                      closure_details const* former = nullptr);

@@ -30,7 +30,7 @@ std::string admission::why_not_again(slot c) const {
   return {};
 }
 
-// Large inputs do not count: they can be lost as well, or have a new name.
+// Large inputs do not count, because they can be lost as well, or have a new name.
 blob const* admission::small_input(closure_details const& d, std::size_t k) {
   if (!d.inputs) return nullptr;
   auto const& value = (*d.inputs)[k];

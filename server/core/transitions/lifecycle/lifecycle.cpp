@@ -145,8 +145,8 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
                  r.attempt});
   }
   if (suspect && lost) {
-    // Closures that shared a worker with the culprit are also suspected. Each therefore makes its
-    // last attempt in isolation.
+    // Closures that shared a worker with the culprit are also suspected. Each closure therefore
+    // makes its last attempt in isolation.
     bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
     auto const limit = s.ignores_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
     run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,

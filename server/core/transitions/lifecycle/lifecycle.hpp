@@ -39,10 +39,11 @@ class lifecycle {
   /// Adds the last attempt to the record, which keeps the newest sixteen attempts.
   void remember_attempt(slot c, attempt_outcome outcome);
   /// Requeues a closure that the worker holds, or ends it at a limit.
-  /// @param suspect whether the closure may have caused the loss; its pause then grows with each
-  /// loss.
+  /// @param suspect whether the closure may have caused the loss; the closure's pause then grows
+  /// with each loss.
   /// @param pause time before the closure is queued again.
-  /// @param process_ended whether its process ended, which counts even if lost workers do not.
+  /// @param process_ended whether the closure's process ended, which counts even if lost workers do
+  /// not.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
   void succeed(slot c, blob&& value);
@@ -105,8 +106,8 @@ class lifecycle {
   void check_later(slot c);
   /// Fails scheduled closures that wait for a worker or value that can never appear.
   void check_feasible();
-  /// Schedules all closures that can never run for check_feasible. Returns their number. Visits all
-  /// queues; for many events in one step, set step_frame::check_all instead.
+  /// Schedules all closures that can never run for check_feasible. Returns the number of these
+  /// closures. Visits all queues; for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
   void enqueue(slot c);
   /// Returns whether the closure's options allow a retry after a user error.

@@ -190,7 +190,7 @@ failure lifecycle::ended_as_input(slot c) const {
                   ? f.message
                   : "input " + text(core_.closures.id_of(c)) + " failed: " + f.message;
   return {failure_kind::input, f.type, std::move(said),
-          // The exception is sent only to its own client.
+          // The exception object is sent only to the client that submitted the closure.
           end_of(f.traceback), f.worker, f.attempt};
 }
 

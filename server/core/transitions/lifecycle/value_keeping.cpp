@@ -44,7 +44,7 @@ void value_keeping::rebuilt(slot b) {
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
   // In a chain of lost values, the message names the value that could not be rebuilt. A function
-  // that ran can fail with its own input error, so the attempt is checked too.
+  // that ran can fail with its own input error, so the attempt number is checked as well.
   bool const for_input =
       !ok && made.attempt == 0 && made.details->failure.kind == failure_kind::input;
   std::string why;

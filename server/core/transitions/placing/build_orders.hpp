@@ -1,7 +1,7 @@
-// Decides which workers build PerWorkerValues. A build is a closure of the core itself. It is sent
-// before all other closures and may exceed the window, but not the credits. If its worker is lost,
-// it is removed, and the next worker builds the value. Its outcome becomes a component's state.
-// Engine thread only.
+// Decides which workers build PerWorkerValues. A build is a closure of the core itself. A build is
+// sent before all other closures and may exceed the window, but not the credits. If a build's
+// worker is lost, the build is removed, and the next worker builds the value. The outcome of a
+// build becomes a component's state. Engine thread only.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ class dispatcher {
   void retract();
   /// Returns up to five closures that have run longest.
   std::vector<stalled_closure> oldest_running() const;
-  /// Reports that no closure has finished for a while, if any is expected to.
+  /// If closures are expected to finish, reports that none has finished for a while.
   void report_stall();
   /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();

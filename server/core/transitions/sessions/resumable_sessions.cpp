@@ -14,7 +14,7 @@ void resumable_sessions::release_one(slot c) {
   if (ended(r.state()) && told) return life_.keep_for_others(c) ? void() : life_.forget_held(c);
   r.released = true;
   core_.book.report_move(c, move_reason::unwanted);
-  if (ended(r.state())) core_.values.forget_value(c);  // its outcome has not been repeated yet
+  if (ended(r.state())) core_.values.forget_value(c);  // the outcome has not been repeated yet
 }
 
 void resumable_sessions::release_held(release_values const& e) {

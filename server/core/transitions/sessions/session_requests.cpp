@@ -21,7 +21,7 @@ void session_requests::cancel_all(cancel_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = !s->traits().generations && !s->first_error;  // otherwise it is failing
+    s->user_cancelled = !s->traits().generations && !s->first_error;  // otherwise already failing
     life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});

@@ -40,8 +40,7 @@ class session_requests {
   std::string no_place_to_hold(session const& s, std::size_t n) const;
   std::string why_no_retry(session const& s) const;
   /// Restores the closure as it was submitted. Returns why this is impossible, or an empty string.
-  /// @param position positions in the new job, by position in the old job; not_in_it if not
-  /// retried.
+  /// @param position for each position in the old job, the position in the new job or not_in_it.
   std::string as_submitted(slot c, std::vector<std::uint32_t> const& position,
                            closure_spec& into) const;
   status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;

@@ -147,7 +147,7 @@ bool worker_answers::tolerate_timeout(worker& w, slot c, failure const& f) {
 
 void worker_answers::results(worker_results& e) {
   auto* w = core_.registry.find(e.stream);
-  if (!w || w->away) return;  // just disconnected; its closures are held elsewhere
+  if (!w || w->away) return;  // the stream has just ended
   core_.registry.tasks.seen(core_.step.now, *w->task);
   auto const refuse = [&](std::string wrong) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);

@@ -25,7 +25,7 @@ class worker_answers {
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
-  /// Requeues the closure. Fails it if a dependency was reported too often, or if the report is
+  /// Requeues the closure, or fails it if a dependency was reported too often or the report is
   /// invalid. A build is repeated.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);

@@ -302,7 +302,7 @@ void worker_events::remove_silent(task_row& t) {
     core_.step.report_incident(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
-  // A silent host has lost its power or network, which no closure causes.
+  // A silent host has lost its power or network. A closure cannot cause that.
   lose(*t.worker, task_state::error, std::move(why), false);
 }
 
@@ -369,7 +369,7 @@ void worker_events::cordon(cordon_task const& e) {
 }
 
 void worker_events::retract_prefetched(worker& w) {
-  if (w.away) return;  // it has no prefetched closures
+  if (w.away) return;  // an away worker has no prefetched closures
   auto const& prefetched = core_.scheduler.of(w.number).prefetched;
   for (slot c = prefetched.front; c != no_slot; c = core_.closures[c].next) {
     auto& r = core_.closures[c];

@@ -57,7 +57,7 @@ class worker_events {
   void drain(worker_drain const& e);
   /// Drains a worker on an operator's request. Errors: NOT_FOUND.
   void drain_by_name(drain_task const& e);
-  /// Stops or resumes dispatch to the task; its worker stays connected. Errors: NOT_FOUND.
+  /// Stops or resumes dispatch to the task; the task's worker stays connected. Errors: NOT_FOUND.
   void cordon(cordon_task const& e);
   /// Called when the worker is cordoned, or when a closure on this worker waits for a value that
   /// prefetched closures must not precede.
@@ -80,7 +80,7 @@ class worker_events {
   worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
   /// Removes the worker from the registry and requeues its closures at the head.
-  /// @param blamed whether the closures that it executed may have caused the loss.
+  /// @param blamed whether the worker's executing closures may have caused the loss.
   /// @param process closure that an ended process executed and that may have ended it; null if the
   /// worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
