@@ -44,7 +44,7 @@ void attempt::ended(pid_t pid, int raw_status) {
       std::find_if(tasks_.begin(), tasks_.end(), [pid](auto const& t) { return t->pid() == pid; });
   if (it == tasks_.end()) return;
   auto& t = **it;
-  t.signal(SIGKILL);  // other processes of its group
+  t.signal(SIGKILL);  // remaining processes of its group
   ending e{.task = t.of().name, .after = clock::now() - started_};
   set_status(e, raw_status);
   if (stopping_) e.why = killed_ ? ending::cause::killed : ending::cause::stopped;
@@ -57,9 +57,9 @@ void attempt::ended(pid_t pid, int raw_status) {
   if (e.status == 0 && e.task.starts_with("chief:")) watch_remaining_workers();
 }
 
-// Logs a hint if a worker still runs after its chief. TensorFlow's workers of a parameter-server
-// job never end, while training workers can end after their chief. Only the user knows whether the
-// workers of a job are parameter-server workers or training workers.
+// TensorFlow's workers of a parameter-server job never exit, while training workers can exit after
+// their chief. Only the user knows whether the workers of a job are parameter-server workers or
+// training workers.
 void attempt::watch_remaining_workers() {
   if (stopping_ || first_running_worker().empty()) return;
   timer_.expires_after(chief_patience);
@@ -76,8 +76,7 @@ std::string attempt::first_running_worker() const {
   return {};
 }
 
-// Stops all after the first failure. The last lines of the failed program can still be unread;
-// finish() adds them.
+// The last lines of the failed program may still be unread; finish() adds them.
 void attempt::failed(ending const& e) {
   result_.first = e;
   result_.all.push_back(e);
@@ -152,7 +151,7 @@ void attempt::finish() {
     on_over_(std::move(result_));
     return;
   }
-  // After stop(), the first unsuccessful end determines the outcome.
+  // After stop(), the first unsuccessful program determines the outcome.
   auto const bad = std::find_if(result_.all.begin(), result_.all.end(),
                                 [](auto const& e) { return e.status != 0; });
   if (!result_.first && bad != result_.all.end()) result_.first = *bad;

@@ -1,5 +1,5 @@
-// Runs all programs of a run once. The first failure stops the others. Programs that only serve are
-// stopped when all others have ended. Owned by the launcher; its thread.
+// Runs all programs of a run once. The first failure stops the remaining programs. Programs that
+// only serve are stopped when all others have ended. Owned by the launcher, on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -25,26 +25,27 @@ class attempt {
   };
 
   /// @param over called once, when every program has ended and its output has been read, or when
-  ///   one survives SIGKILL for `kill_patience`; never within a call of this object
+  ///   a program survives SIGKILL for `kill_patience`; never within a call of this object
   attempt(environment e, std::vector<role> roles, std::function<void(attempt_result)> over);
 
-  /// Starts all programs. A program that cannot be started is the first failure.
+  /// A program that cannot be started is the first failure.
   /// @throws std::runtime_error if an output file cannot be opened
   void start();
-  /// Handles the end of a process that has not been reaped; ignores processes of others.
+  /// Handles the exit of a process that has not been reaped. Ignores processes that are not in this
+  /// attempt.
   void ended(pid_t pid, int raw_status);
 
-  /// Forwards a stop signal, then SIGKILL after the grace period. Does not count as a failure.
+  /// Forwards a stop signal, and sends SIGKILL after the grace period. Does not count as a failure.
   void stop(int signal);
   void kill();
-  /// Forwards a signal that does not stop.
+  /// Forwards a signal that does not stop the programs.
   void forward(int signal);
   void resume();
   std::size_t running() const;
 
  private:
   static constexpr std::chrono::seconds kill_patience{30};
-  // Delay before reporting a worker that outlives the chief.
+  // Delay before a worker that outlives the chief is reported.
   static constexpr std::chrono::seconds chief_patience{5};
 
   void start_one(task_process& t);

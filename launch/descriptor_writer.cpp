@@ -17,7 +17,7 @@ namespace {
 struct segment {
   int fd;
   std::string text;
-  std::function<void()> written{};  // a mark has no text
+  std::function<void()> written{};  // set for a mark, which has no text
 };
 
 // Returns 0, or errno.
@@ -26,7 +26,7 @@ int write_all(segment const& s) {
     auto const n = ::write(s.fd, s.text.data() + done, s.text.size() - done);
     if (n > 0) {
       done += static_cast<std::size_t>(n);
-    } else if (errno == EAGAIN) {  // another process made it non-blocking
+    } else if (errno == EAGAIN) {  // another process made the descriptor non-blocking
       pollfd wait{s.fd, POLLOUT, 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {

@@ -1,6 +1,6 @@
 // Writes to descriptors in order on a separate thread, so that a slow or stopped reader does not
-// block the caller. Bounded: callers must check full() before they read more. Owned by the
-// launcher; used by its thread.
+// block the caller. Bounded: callers must check full() before they read more. Owned by the launcher
+// and used on its thread.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace muster::launch {
 
 class descriptor_writer {
  public:
-  /// Limit for full(). Text posted beyond it is still accepted, so that a line per stream is not
-  /// lost.
+  /// Limit for full(). Text posted beyond it is still accepted, so that the last line of each
+  /// stream is not lost.
   static constexpr std::size_t bytes_max = std::size_t{1} << 20;
 
-  /// Called on the writer's thread with a lock held; they must not call this object. `on_room`: a
-  /// full writer has space again. `on_drained`: all was written after finish(). `on_error`: once
-  /// for each descriptor that fails.
+  /// Called on the writer's thread while a lock is held; they must not call this object. `on_room`:
+  /// a full writer has space again. `on_drained`: all text was written after finish(). `on_error`:
+  /// once for each descriptor that fails.
   struct callbacks {
     std::function<void()> on_room;
     std::function<void()> on_drained;
@@ -27,14 +27,13 @@ class descriptor_writer {
   };
 
   explicit descriptor_writer(callbacks c);
-  /// Writes pending text, unless abandon() was called.
+  /// Writes pending text unless abandon() was called.
   ~descriptor_writer();
   descriptor_writer(descriptor_writer const&) = delete;
 
-  /// Queues text for the writer's thread.
   void post(int fd, std::string_view text);
-  /// Calls `written` like the callbacks, when all text posted before was written or failed. After
-  /// abandon(), calls it immediately on the caller's thread.
+  /// Calls `written` when all text posted before was written or failed, in the same way as the
+  /// callbacks. After abandon(), calls it immediately on the caller's thread.
   void mark(std::function<void()> written);
   /// Returns whether callers should stop posting.
   bool full() const;
@@ -47,7 +46,7 @@ class descriptor_writer {
   struct state;
   static void run(std::shared_ptr<state> const& s);
 
-  std::shared_ptr<state> state_;  // shared with the thread: a hanging write outlives this object
+  std::shared_ptr<state> state_;  // a hanging write on the thread outlives this object
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// How the programs of a run ended, with a description. Values; any thread.
+// How the programs of a run ended, with a description. Any thread.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@ namespace muster::launch {
 struct ending {
   enum class cause {
     itself,
-    stopped,      // because another one failed or all others had ended
+    stopped,      // because another program failed or all others had ended
     killed,       // after the grace period
-    not_started,  // `status` is what a shell would return
+    not_started,  // `status` is the status that a shell would return
   };
   std::string task;
   int status = 0;  // exit status, or 128 + n after signal n
   int signal = 0;
   cause why = cause::itself;
   std::chrono::steady_clock::duration after{};
-  std::vector<std::string> last_errors{};  // last lines on stderr, or why it did not start
+  std::vector<std::string> last_errors{};  // last lines on stderr, or why the program did not start
 };
 
 struct attempt_result {
@@ -29,10 +29,10 @@ struct attempt_result {
   std::optional<ending> first;  // first failure; after stop(), first nonzero status
 };
 
-/// Sets the status that wait() returned.
+/// `raw` is the status that wait() returned.
 void set_status(ending& e, int raw);
 
-/// Returns why a command could not be started, from the error of start_child.
+/// Returns why a command could not be started, from the error of start_child().
 std::string start_error(std::string const& command, std::system_error const& e);
 
 /// Returns for example "exit status 3" or "SIGSEGV".
@@ -40,8 +40,8 @@ std::string describe(ending const& e);
 /// Returns for example "3.2 s" or "2 min 5 s".
 std::string seconds(std::chrono::steady_clock::duration d);
 
-/// Returns several lines: the first failure, its time and cause, its last lines, and how the others
-/// ended.
+/// Returns several lines: the first failure, its time, cause and last lines, and how the other
+/// programs ended.
 /// @pre r.first is set.
 std::string summary(attempt_result const& r);
 

@@ -44,7 +44,7 @@ class launcher {
 
   int run() {
     line_.listen();
-    io_.poll();  // signals that the supervisor received before
+    io_.poll();  // signals that the supervisor received earlier
     if (stop_signal_ != 0) {
       output_.say(signal_name(stop_signal_) + ": stopped before any task was started");
       return 128 + stop_signal_;
@@ -59,14 +59,14 @@ class launcher {
  private:
   void begin() {
     began_ = clock::now();
-    // Destroys the previous attempt here, when none of its handlers is pending.
+    // Destroys the previous attempt here, while none of its handlers is pending.
     attempt_ = std::make_unique<attempt>(attempt::environment{io_, output_, options_.grace},
                                          options_.roles(restarts_),
                                          [this](attempt_result r) { over(std::move(r)); });
     attempt_->start();
   }
 
-  // The supervisor was killed: its run must not outlive it.
+  // The supervisor was killed, and its run must not outlive it.
   void on_supervisor_gone() {
     stop_signal_ = SIGKILL;
     output_.abandon();
@@ -100,7 +100,7 @@ class launcher {
       return attempt_->stop(number);
     }
     attempt_->kill();
-    output_.abandon();  // in case output blocks the end
+    output_.abandon();  // in case output blocks the exit
     attempt_->resume();
   }
 
@@ -152,7 +152,7 @@ class launcher {
   asio::steady_timer pause_;
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
-  int restarts_ = 0;     // all restarts
+  int restarts_ = 0;
   int counted_ = 0;      // counted towards max_restarts
   int stop_signal_ = 0;  // last stop signal
   bool pausing_ = false;
@@ -165,7 +165,7 @@ class launcher {
 std::vector<int> free_ports(std::size_t count) {
   namespace ip = asio::ip;
   asio::io_context io;
-  std::vector<ip::tcp::acceptor> held;  // until all are known, so that they differ
+  std::vector<ip::tcp::acceptor> held;  // kept open until all are known, so that the ports differ
   std::vector<int> ports;
   for (std::size_t i = 0; i < count; ++i) {
     held.emplace_back(io, ip::tcp::endpoint(ip::address_v4::loopback(), 0));

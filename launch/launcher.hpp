@@ -1,6 +1,6 @@
 // Runs a command as all tasks of a cluster that belong to this machine. Restarts them together
-// after a failure, forwards signals, and reports the outcome. Run by main once per process, below a
-// supervisor.
+// after a failure, forwards signals, and reports the outcome. main() calls it once, in a process
+// below a supervisor.
 #pragma once
 
 #include <chrono>
@@ -26,25 +26,26 @@ struct launch_options {
   /// If a task exits with this status, the restart is not counted.
   std::optional<int> free_restart_status{};
   milliseconds grace{10'000};  // from SIGTERM to SIGKILL
-  /// Delay before a restart, doubled at each one, with jitter. Reset after a run of
+  /// Delay before a restart, doubled at each restart, with jitter. Reset after a run of
   /// `backoff_reset_after`.
   milliseconds backoff_min{1'000};
   milliseconds backoff_max{30'000};
   milliseconds backoff_reset_after{300'000};
 };
 
-/// Processes of one launcher: each takes two of the usual 1,024 descriptors.
+/// Limit of processes, each of which takes two of the usual 1,024 descriptors.
 constexpr int processes_max = 256;
 
-/// Returns distinct unused ports of 127.0.0.1. Another process can take one before it is used, in
-/// which case the run is restarted.
+/// Returns distinct unused ports of 127.0.0.1. Another process can take a port before it is used;
+/// the run is then restarted.
 /// @throws std::system_error
 std::vector<int> free_ports(std::size_t count);
 
 /// Runs the tasks and returns the exit status: 0, that of the first failure (128 + n after signal
 /// n), or 127 if the command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are
-/// forwarded and end the run; a second one kills. SIGUSR1 and SIGUSR2 are forwarded. No process is
-/// left. A stop signal before the start returns 128 + n and starts nothing.
+/// forwarded and end the run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are
+/// forwarded. No process remains. A stop signal before the start returns 128 + n and starts
+/// nothing.
 /// @throws std::runtime_error, std::system_error before anything runs, and exceptions of `roles`
 int run(launch_options options);
 

@@ -13,7 +13,7 @@
 namespace muster::launch {
 namespace {
 
-// Without red, which would look like an error.
+// Red is omitted, because it would look like an error.
 constexpr char const* colours[] = {"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"};
 
 std::string prefix_of(std::string const& name, std::size_t number, bool colour) {
@@ -21,15 +21,15 @@ std::string prefix_of(std::string const& name, std::size_t number, bool colour) 
   return on + name + " |" + (colour ? "\x1b[0m" : "") + " ";
 }
 
-// Returns the source of lines that replace each other on a terminal.
+// Lines of the same source replace each other on a terminal.
 std::string source_of(std::size_t task, output::stream s) {
   return std::to_string(task) + (s == output::stream::err ? "e" : "o");
 }
 
-// Unit in which the beginning of a file is dropped.
+// The beginning of a file is dropped in units of this size.
 constexpr std::uint64_t hole_bytes = std::uint64_t{1} << 20;
 
-// Returns "worker-3.log" for "worker:3". A role's name can contain anything.
+// Returns "worker-3.log" for "worker:3". A role name can contain any characters.
 std::string file_name(std::string name) {
   for (auto& c : name)
     if (c == ':' || c == '/' || c == '\0') c = '-';

@@ -1,5 +1,5 @@
-// Output of all tasks: to stdout and stderr of this process, prefixed with the task's name, and to
-// one file per task. Owned by the launcher, one thread.
+// Output of all tasks: to stdout and stderr of this process, prefixed with the task name, and to
+// one file for each task. Owned by the launcher, one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -19,11 +19,11 @@ namespace muster::launch {
 struct output_options {
   bool shown = true;  // on stdout and stderr; otherwise only in files
   bool prefix = true;
-  std::string directory{};  // created if needed; empty: no files
+  std::string directory{};  // created if needed; if empty, there are no files
   bool colour_out = false, colour_err = false;
   bool terminal_out = false, terminal_err = false;  // show unfinished lines
-  /// Approximate number of newest bytes to keep of each file. Older ones become a hole, so offsets
-  /// do not change. 0: keep all.
+  /// Approximate number of the newest bytes to keep of each file. Older bytes become a hole, so
+  /// offsets do not change. 0 keeps all.
   std::uint64_t file_bytes_max = 0;
 };
 
@@ -37,10 +37,10 @@ class output {
   /// Returns the number of the task for its lines. A task that was added before continues its file.
   /// @throws std::runtime_error that names the file
   std::size_t add_task(std::string const& name);
-  /// Shows a line of a task, with the task's name before it.
+  /// Shows a line of a task, with the task name before it.
   void line(std::size_t task, stream s, std::string_view text);
-  /// Shows an unfinished line on a terminal. If output is not shown, stores it with a carriage
-  /// return at its end; readers that use `overwritten` replace it by the next line. Cut at
+  /// Shows an unfinished line on a terminal. If output is not shown, stores the line with a
+  /// carriage return at its end; readers that use `overwritten` replace it by the next line. Cut at
   /// `unfinished_bytes_max`.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
@@ -80,7 +80,7 @@ class output {
   std::function<void()> done_;
   bool abandoned_ = false;
   unfinished_line last_;      // on the terminal, shared by both streams
-  descriptor_writer writer_;  // last: its thread must end before the files close
+  descriptor_writer writer_;  // last member: its thread must end before the files close
 };
 
 }  // namespace muster::launch

@@ -1,4 +1,3 @@
-// A task's command and environment: role, coordinator, rank.
 #include "launch/plan.hpp"
 
 #include <algorithm>
@@ -67,7 +66,7 @@ class planner {
  public:
   explicit planner(plan_request const& r) : request_(r), tasks_(tasks_of(r.cluster)) {
     std::copy_if(tasks_.begin(), tasks_.end(), std::back_inserter(ranked_), trains);
-    // An evaluator can be missing in the spec and still run on this machine.
+    // An evaluator can run on this machine although the spec omits it.
     if (r.own && std::find(tasks_.begin(), tasks_.end(), *r.own) == tasks_.end())
       tasks_.push_back(*r.own);
   }
@@ -81,7 +80,7 @@ class planner {
   }
 
  private:
-  // Like is_chief of cluster_rules.hpp, but roles of a program can have any name.
+  // Like is_chief() of cluster_rules.hpp, but the roles of a program can have any name.
   bool chief(task const& t) const {
     if (t.first == "chief" || t.first == "evaluator") return true;
     if (request_.cluster.has_job("chief")) return false;
@@ -150,8 +149,8 @@ class planner {
     v["TF_CONFIG"] = tf_config_of(t);
   }
 
-  // Only an evaluator gets evaluators in its spec: others would wait for a server that an evaluator
-  // does not have.
+  // Only an evaluator gets evaluators in its spec. Other tasks would wait for a server that an
+  // evaluator does not have.
   std::string tf_config_of(task const& t) const {
     auto cluster = boost::json::parse(request_.cluster.to_json()).as_object();
     if (t.first != "evaluator") cluster.erase("evaluator");
@@ -162,7 +161,7 @@ class planner {
     return boost::json::serialize(all);
   }
 
-  // Returns the address of process 0. `why` completes the error message.
+  // `why` completes the error message.
   host_port first_address(char const* why) const {
     auto const& [type, index] = ranked_.front();
     auto const& text = request_.cluster.task_address(type, index);
@@ -201,8 +200,8 @@ class planner {
     set_torch_variables(v);
   }
 
-  // Returns the address on which process 0 serves, which it always does. With a Muster server the
-  // service is unused; in a run on one machine only this machine can connect.
+  // Returns the address on which process 0 always serves. With a Muster server, the service is
+  // unused; in a run on one machine, only this machine can connect.
   std::string bind_address() const {
     if (!request_.server.empty()) return "127.0.0.1:0";
     if (!request_.own_service.empty()) return request_.own_service;
@@ -211,7 +210,7 @@ class planner {
     return a.text();
   }
 
-  // Returns the host of a task's address, which distinguishes machines if one task is started at a
+  // Returns the host in a task's address, which distinguishes machines if one task is started at a
   // time; otherwise "".
   std::string host_of(task const& t) const {
     return request_.own ? host_port::parse(request_.cluster.task_address(t.first, t.second)).host
@@ -219,7 +218,7 @@ class planner {
   }
 
   void set_local_rank_variables(task const& t, variables& v) const {
-    std::vector<std::string> hosts;  // groups of torchrun
+    std::vector<std::string> hosts;  // torchrun's groups
     int rank = 0;
     int size = 0;
     for (auto const& other : ranked_) {
@@ -234,12 +233,13 @@ class planner {
     auto const group = std::find(hosts.begin(), hosts.end(), host_of(t)) - hosts.begin();
     v["GROUP_RANK"] = std::to_string(group);
     v["GROUP_WORLD_SIZE"] = std::to_string(hosts.size());
-    // Like torchrun: one thread pool of the machine's size per task would be too many.
+    // As in torchrun, because one thread pool of the machine's size for each task would be too
+    // many.
     if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
   }
 
-  // Returns whether to announce the store. If the user sets one of these variables, a partial
-  // setting of ours would be misleading.
+  // Returns whether to announce the store. If the user sets one of these variables, our remaining
+  // variables would be misleading.
   bool has_store() const {
     auto const said = [this](char const* name) { return request_.added.contains(name); };
     return !request_.store.empty() && !said("MASTER_ADDR") && !said("MASTER_PORT") &&
@@ -252,8 +252,8 @@ class planner {
     return request_.cluster.task_address(ranked_.front().first, ranked_.front().second);
   }
 
-  // Sets torchrun's other variables. There is one role. "Agent store" means a store that outlives
-  // process 0; torch expects exactly "True".
+  // Sets torchrun's remaining variables. There is one role. "Agent store" means a store that
+  // outlives process 0; torch expects exactly "True".
   void set_torch_variables(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];
     v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];

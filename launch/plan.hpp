@@ -1,4 +1,4 @@
-// Programs that a run starts on this machine, and their environment. Pure functions.
+// The programs that a run starts on this machine, and their environment. Pure functions.
 #pragma once
 
 #include <map>
@@ -14,29 +14,30 @@
 namespace muster::launch {
 
 struct role {
-  std::string name;  // "worker:3"
+  std::string name;  // for example "worker:3"
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;  // complete
-  /// Runs as long as the others, and is stopped when they have ended successfully.
+  /// Runs until all other programs have ended successfully, and is then stopped.
   bool serves = false;
-  std::string cwd{};                   // empty: the launcher's
-  std::optional<process_user> user{};  // unset: the launcher's
+  std::string cwd{};                   // if empty, the launcher's directory
+  std::optional<process_user> user{};  // if not set, the launcher's user
 };
 
 struct plan_request {
   cluster_spec cluster;
-  /// The task to start; if unset, all tasks belong to this machine.
+  /// The task to start; if not set, all tasks belong to this machine.
   std::optional<std::pair<std::string, int>> own{};
-  /// Only the chief and the evaluator run the command; the others are workers of `server`.
+  /// Only the chief and the evaluator run the command; the other tasks are workers of `server`.
   bool in_graph = false;
-  /// Tasks ("chief:0") and roles ("chief") whose success ends the run. If empty, all but `ps`.
+  /// Tasks ("chief:0") and roles ("chief") whose success ends the run. If empty, all roles except
+  /// `ps`.
   std::vector<std::string> ends_with{};
   /// From TF_CONFIG, if set there.
   std::optional<std::string> rpc_layer{}, environment{};
-  /// Address of a Muster server. If empty, process 0 serves the others.
+  /// Address of a Muster server. If empty, process 0 serves the other processes.
   std::string server{};
-  /// Addresses of process 0's JAX service and of PyTorch's rendezvous. If empty, its address in the
-  /// cluster.
+  /// Addresses of process 0's JAX service and of PyTorch's rendezvous. If empty, process 0's
+  /// address in the cluster.
   std::string own_service{}, meeting_point{};
   /// "host:port" of an external TCPStore. If empty, process 0 hosts it at the PyTorch rendezvous.
   /// Ignored if `added` sets one of its variables.
@@ -45,18 +46,18 @@ struct plan_request {
   std::string muster_program = "muster";  // runs the workers of in_graph
   int restart = 0;                        // number of restarts so far
   int max_restarts = 0;
-  /// Directory that contains python_site(), put first in PYTHONPATH of tasks with a rank. Empty:
-  /// none.
+  /// Directory that contains python_site(), put first in the PYTHONPATH of tasks with a rank; can
+  /// be empty.
   std::string python_site{};
-  std::string run_id = "none";  // torchrun's name of a run without an id
+  std::string run_id = "none";  // torchrun's name of a run without an ID
   /// Environment of this process, and variables that override everything.
   std::map<std::string, std::string> inherited{}, added{};
 };
 
-/// Returns the programs in the order chiefs, workers, ps, evaluators, other roles, which train like
-/// workers.
+/// Returns the programs in the order chiefs, workers, ps, evaluators, and other roles, which train
+/// like workers.
 /// @pre The cluster is valid (cluster_rules.hpp) and contains the own task.
-/// @throws cluster_error if an address lacks a port that is needed, for in_graph without a server,
+/// @throws cluster_error if an address lacks a required port, for in_graph without a server,
 ///   and if `ends_with` names an unknown task
 std::vector<role> plan(plan_request const& request);
 

@@ -31,7 +31,7 @@ namespace muster::launch {
 namespace {
 
 // Returns the fields of /proc/PID/stat after the name, which can contain anything. The first is
-// field 3 of proc(5).
+// field 3 in proc(5).
 std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;
@@ -74,7 +74,7 @@ void kill_and_reap(pid_t pid) {
 // run") hits only the supervisor.
 void set_process_name(char const* name) {
   ::prctl(PR_SET_NAME, name);
-  constexpr int fields_before_arguments = 45;  // arguments start at field 48 of proc(5)
+  constexpr int fields_before_arguments = 45;  // arguments start at field 48 in proc(5)
   auto fields = fields_of("self");
   std::string skipped;
   for (int i = 0; i < fields_before_arguments; ++i) fields >> skipped;
@@ -92,7 +92,7 @@ sigset_t set_of(std::initializer_list<int> numbers) {
   return all;
 }
 
-// Signals that were ignored at the start stay ignored: nohup, background jobs of a shell.
+// Signals that were ignored at the start stay ignored (nohup, background jobs of a shell).
 sigset_t signals_of_supervisor() {
   auto all = set_of({SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2});
   for (int const n : {SIGINT, SIGHUP, SIGTSTP}) {
@@ -103,13 +103,13 @@ sigset_t signals_of_supervisor() {
   return all;
 }
 
-// The launcher gets signals only through the supervisor: a signal to all processes of a service
-// would otherwise count twice. SIGTTOU is blocked so that a terminal does not stop background
+// The launcher receives signals only through the supervisor. Otherwise, a signal to all processes
+// of a service would count twice. SIGTTOU is blocked so that a terminal does not stop background
 // output.
 void become_launcher() {
   ::setpgid(0, 0);
   set_process_name("task-launcher");
-  // Wakes a stopped launcher, which could not see the end of `line`.
+  // Wakes a stopped launcher, which could not detect the end of `line`.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   auto const blocked = set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTTOU});
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
@@ -135,7 +135,7 @@ bool is_set(file_descriptor const& event) {
   return ::poll(&look, 1, 0) > 0;
 }
 
-// Returns the status of the launcher. A run can take any time, so there is no deadline.
+// Returns the launcher's status. There is no deadline, because a run can take any time.
 int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const& begun,
               sigset_t const& heard) {
   for (int stops = 0;;) {
@@ -161,10 +161,10 @@ split_result split(char const* verb) {
     throw std::system_error(errno, std::generic_category(), "pipe of the supervisor");
   file_descriptor reading(fds[0]), writing(fds[1]);
   auto begun = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd of the launcher");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit it
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit this setting
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
-  // Children from before this program was executed: sh -c 'exporter & exec muster run …'.
+  // Children from before this program was executed, as in sh -c 'exporter & exec muster run …'.
   auto const spared = children_of(::getpid());
   auto const heard = signals_of_supervisor();
   ::sigprocmask(SIG_BLOCK, &heard, nullptr);

@@ -1,7 +1,7 @@
-// A run consists of two processes. The supervisor, which was started by the user, waits, forwards
-// signals, and kills what is left if the other one dies. Its child, the launcher, does the work,
+// A run consists of two processes. The supervisor, which the user started, waits, forwards signals,
+// and kills all remaining processes if the launcher dies. Its child, the launcher, does the work,
 // and kills everything if the supervisor dies. Both adopt orphans of the run's programs, so killing
-// one of them leaves no process behind.
+// either process leaves no process behind.
 #pragma once
 
 #include <sys/types.h>
@@ -17,16 +17,16 @@ struct split_result {
   /// In the supervisor, after the run: its exit status.
   std::optional<int> over{};
   /// In the launcher: each byte is a signal that the supervisor received. End of file means that
-  /// the supervisor has ended.
+  /// the supervisor has exited.
   file_descriptor line{};
-  /// In the launcher: an eventfd to write to when it starts reading `line`. Until then, the
-  /// supervisor kills the launcher at a second stop signal.
+  /// In the launcher: an eventfd to which it must write when it starts reading `line`. Until then,
+  /// the supervisor kills the launcher at a second stop signal.
   file_descriptor begun{};
 };
 
 /// Forks this process and returns in both: in the launcher immediately, in the supervisor when no
-/// process of the run is left.
-/// @param verb names the command in the message that the launcher was killed
+/// process of the run remains.
+/// @param verb command name for the message that the launcher was killed
 /// @pre The process has one thread.
 /// @throws std::system_error
 split_result split(char const* verb = "muster run");

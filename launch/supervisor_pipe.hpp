@@ -1,5 +1,5 @@
 // The launcher's pipe from its supervisor (supervision.hpp): signals that the supervisor received,
-// and its end. Owned by a launcher; its thread.
+// and its exit. Owned by a launcher and used on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,9 +17,9 @@ class supervisor_pipe {
     std::function<void()> on_gone;  // once, as the last callback
   };
 
-  /// `line`: returned by split().
+  /// `line` is returned by split().
   supervisor_pipe(boost::asio::io_context& io, file_descriptor line, callbacks c);
-  /// Reads until the supervisor ends, without a deadline.
+  /// Reads until the supervisor exits, without a deadline.
   void listen();
 
  private:

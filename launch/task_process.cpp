@@ -1,4 +1,3 @@
-// Reads both streams by lines until they and the program have ended.
 #include "launch/task_process.hpp"
 
 #include <signal.h>
@@ -109,7 +108,7 @@ void task_process::wait_for_rest() {
   });
 }
 
-// Reads the remaining output of an ended program. Later output comes from other processes.
+// Reads the remaining output of an exited program. Later output comes from other processes.
 void task_process::drain(reader& r) {
   constexpr std::size_t bytes_max = std::size_t{4} << 20;
   r.pipe.non_blocking(true);

@@ -1,5 +1,5 @@
-// A running program of an attempt. Forwards its output by lines, keeps the last ones, and detects
-// when it has ended and its output was read. Owned by the attempt; its thread.
+// A running program of an attempt. Forwards its output by lines, keeps the last lines, and detects
+// when it has exited and its output was read. Owned by the attempt and used on its thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ class task_process {
  public:
   /// Longer lines are split into pieces of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
-  /// Last lines kept per stream, for the summary.
+  /// Last lines of each stream that are kept for the summary.
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;
 
@@ -32,7 +32,6 @@ class task_process {
   task_process(boost::asio::io_context& io, output& out, role r, std::function<void()> finished);
   /// Called with each line of both streams before it is forwarded. Must be set before start().
   std::function<void(std::string_view)> on_line{};
-  /// Starts the program.
   /// @throws std::system_error like start_child
   /// @throws std::runtime_error for the output directory
   void start();
@@ -44,10 +43,10 @@ class task_process {
   bool started() const { return pid_ != 0; }
   bool running() const { return pid_ != 0 && !ended_; }
   bool finished() const { return finished_; }
-  /// Sends a signal to the process group while the program runs.
+  /// Sends a signal to the process group while the program is running.
   void signal(int number) const;
-  /// Handles the end of the process. Reads its remaining output; other processes that keep the
-  /// streams open are read for `linger` only.
+  /// Handles the exit of the process. Reads its remaining output. If other processes keep the
+  /// streams open, reads only for `linger`.
   void ended();
   /// Continues reading after the output was full.
   void resume();
@@ -90,7 +89,7 @@ class task_process {
   std::deque<std::string> last_[2];
   reader out_, err_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer poll_timer_;  // polls for unfinished lines while there are any
+  boost::asio::steady_timer poll_timer_;  // runs while there are unfinished lines
   bool polling_ = false;
 };
 

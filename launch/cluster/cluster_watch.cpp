@@ -33,7 +33,7 @@ struct cluster_watch::state {
   void tell(std::function<void()> const& handler);
 };
 
-/// Calls the handler unless the watch is stopping; stop() waits for it.
+/// Does nothing if the watch is stopping. stop() waits for the handler.
 void cluster_watch::state::tell(std::function<void()> const& handler) {
   {
     std::lock_guard const lock(mutex);
@@ -108,7 +108,7 @@ bool cluster_watch::stop(std::chrono::milliseconds patience) {
   auto const ended = state_->woken.wait_for(lock, patience, [&] { return state_->ended; });
   lock.unlock();
   if (!thread_.joinable()) return ended;
-  // A hanging resolver must not block the program's exit.
+  // A hanging resolver must not block the exit of the program.
   if (ended)
     thread_.join();
   else

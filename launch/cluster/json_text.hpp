@@ -1,5 +1,5 @@
 // Parses JSON written by users and other programs. An error is one line with its position.
-// Duplicate keys are errors, because Boost.JSON would silently keep the last.
+// Duplicate keys are errors, because Boost.JSON would silently keep the last value.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -10,10 +10,10 @@ namespace muster::cluster {
 
 namespace json = boost::json;
 
-/// Maximum size of a text in bytes.
 constexpr std::size_t json_bytes_max = 64 * 1024 * 1024;
 
-/// @param origin begins the error, e.g. "TF_CONFIG: not JSON at line 1, column 9: syntax error"
+/// @param origin begins the error, for example "TF_CONFIG: not JSON at line 1, column 9: syntax
+/// error"
 /// @throws cluster_error invalid
 json::value parse_json(std::string_view text, std::string const& origin);
 /// Returns "an object", "a list", "a string", "a number", "true or false" or "null".

@@ -1,4 +1,3 @@
-// Splits the text outside of JSON: members of a union, then kind, value and keys.
 #include "muster/make_resolver.hpp"
 
 #include <algorithm>

@@ -10,19 +10,19 @@
 
 namespace muster::cluster {
 
-/// Returns 'text' in quotes for one line of a terminal: control characters as \xNN, at most 80
+/// Returns the text in quotes, fit for one terminal line: control characters as \xNN, at most 80
 /// bytes.
 std::string quoted(std::string_view text);
-/// Returns `text` with control characters as \xNN.
+/// Writes control characters as \xNN.
 std::string printable(std::string_view text);
-/// Returns "chief, worker", or "none". After 20 names it ends with "and 7 more".
+/// Returns for example "chief, worker", or "none". After 20 names, the list ends with "and 7 more".
 std::string listed(std::vector<std::string> const& names);
 
 bool has_control_character(std::string_view text);
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char at);
 
-/// Parses a number of decimal digits only. Returns nullopt if it is malformed or above `most`.
+/// Parses decimal digits only. Returns nullopt if the number is malformed or above `most`.
 std::optional<int> parse_count(std::string_view text, int most);
 
 inline cluster_error invalid(std::string const& line) {

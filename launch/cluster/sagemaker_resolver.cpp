@@ -1,4 +1,3 @@
-// Converts SageMaker's list of hosts to a TF_CONFIG.
 #include "muster/sagemaker_resolver.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Maps ranks of a step to jobs, hosts and ports, and GPUs to ranks. GPUs are those of
-// CUDA_VISIBLE_DEVICES, or of the driver's /proc entries; CUDA is not loaded.
+// Maps the ranks of a step to jobs, hosts and ports, and GPUs to ranks. GPUs are those in
+// CUDA_VISIBLE_DEVICES, or in the driver's /proc entries; CUDA is not loaded.
 #include "muster/slurm_resolver.hpp"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 
 namespace muster {
 
-// The hosts and ranks of a step.
 struct slurm_resolver::step {
   struct place {
     std::size_t host = 0;
@@ -63,7 +62,7 @@ std::vector<int> tasks_of_hosts(environment_lookup const& environment,
 
 using places = std::vector<slurm_resolver::step::place>;
 
-/// Assigns ranks to hosts in turn. `together`: number of consecutive ranks per turn.
+/// Assigns ranks to hosts in turn. `together` is the number of consecutive ranks in each turn.
 places in_turns(std::vector<int> const& tasks_of_host, int together) {
   places all;
   std::vector<int> given(tasks_of_host.size(), 0);
@@ -79,7 +78,7 @@ places in_turns(std::vector<int> const& tasks_of_host, int together) {
 }
 
 places lay_out(environment_lookup const& environment, std::vector<int> const& tasks_of_host) {
-  // In "cyclic:block,NoPack" the first word applies to nodes, the rest to sockets and cores.
+  // In "cyclic:block,NoPack", the first word applies to nodes, the rest to sockets and cores.
   auto const text = environment("SLURM_DISTRIBUTION").value_or("block");
   auto const word = text.substr(0, text.find_first_of(":,="));
   if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
@@ -95,7 +94,7 @@ places lay_out(environment_lookup const& environment, std::vector<int> const& ta
                 " does not define the host of each rank; use block, cyclic or plane");
 }
 
-/// Throws like slurm_resolver::cluster_spec.
+/// Throws as slurm_resolver::cluster_spec() does.
 slurm_resolver::step read_step(environment_lookup const& environment,
                                std::optional<std::string> const& tasks_per_node) {
   slurm_resolver::step s;
@@ -116,7 +115,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   return s;
 }
 
-/// Returns the entries of CUDA_VISIBLE_DEVICES before the first invalid one, like CUDA.
+/// Returns the entries of CUDA_VISIBLE_DEVICES before the first invalid entry, as CUDA does.
 std::vector<std::string> visible_devices(std::string_view text) {
   std::vector<std::string> devices;
   for (auto const part : cluster::split(text, ',')) {

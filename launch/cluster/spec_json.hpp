@@ -1,4 +1,4 @@
-// Reads a cluster spec from parsed JSON, e.g. one field of TF_CONFIG.
+// Reads a cluster spec from parsed JSON, such as a field of TF_CONFIG.
 #pragma once
 
 #include <string>

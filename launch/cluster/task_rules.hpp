@@ -1,4 +1,4 @@
-// Rules of cluster_rules.hpp that also apply to TF_CONFIG, with the caller's names of fields.
+// Rules of cluster_rules.hpp that also apply to TF_CONFIG, with the caller's field names.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace muster::cluster {
 
-/// Checks that there is at most one chief and one evaluator. `prefix` precedes the job's name in
-/// errors.
+/// Checks that there is at most one chief and one evaluator. In errors, `prefix` precedes the job
+/// name.
 void check_single(cluster_spec const& spec, std::string const& prefix);
 
 struct task_fields {
   std::string type;
   std::string index;
 };
-/// Checks that the type is a job of the spec, unless it is evaluator or the spec is empty, and
-/// that the index exists.
+/// Checks that the type is a job of the spec, unless it is evaluator or the spec is empty, and that
+/// the index exists.
 void check_task(cluster_spec const& spec, std::optional<std::string> const& type,
                 std::optional<int> index, task_fields const& names);
 

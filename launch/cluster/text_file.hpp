@@ -1,4 +1,4 @@
-// Reads small files that users name on the command line.
+// Reads small files from paths on the command line.
 #pragma once
 
 #include <filesystem>

@@ -11,8 +11,8 @@ tf_config_resolver::tf_config_resolver(environment_lookup environment, overrides
   environment_ = std::move(o.environment);
 }
 
-// Applies the overrides before the check: an index that is invalid for the type in TF_CONFIG can be
-// valid for the overriding type.
+// Applies the overrides before the check, because an index that is invalid for the type in
+// TF_CONFIG can be valid for the overriding type.
 tf_config tf_config_resolver::checked() const {
   auto c = load();
   if (task_type_) c.task_type = task_type_;

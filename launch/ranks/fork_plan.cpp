@@ -6,8 +6,8 @@
 namespace muster::launch {
 namespace {
 
-// Returns whether a variable has a relative directory, which would be resolved below the fork
-// server's directory. An empty entry is also relative.
+// A relative directory would be resolved below the fork server's directory. An empty entry is also
+// relative.
 bool has_relative_path(environment_map const& environment, char const* name) {
   auto const it = environment.find(name);
   if (it == environment.end() || it->second.empty()) return false;

@@ -20,8 +20,8 @@ struct fork_plan {
   bool operator==(fork_plan const&) const = default;
 };
 
-/// Returns nullopt if no rank can be forked. Sets `python` of each rank to how it is forked, or
-/// `not_preloaded` to why it is not.
+/// Returns nullopt if no rank can be forked. Sets `python` of each rank that can be forked, or
+/// `not_preloaded` to the reason why it cannot.
 std::optional<fork_plan> plan_forks(start_order& order);
 
 }  // namespace muster::launch

@@ -1,4 +1,3 @@
-// Sends messages with descriptors to a Python process, one per rank.
 #include "launch/ranks/fork_server.hpp"
 
 #include <fcntl.h>
@@ -88,7 +87,7 @@ bool send_descriptors(int to, std::array<int, 4> const& fds) {
   return ::sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-// User code reports the pid, and signals are sent to its group. It is accepted only if it is a
+// User code reports the PID, and signals are sent to its group. The PID is accepted only if it is a
 // child of this process, which a fork is before it reports.
 bool is_child(pid_t pid) {
   siginfo_t about{};
@@ -169,7 +168,7 @@ void fork_server::listen() {
   read_output(err_, err_lines_);
 }
 
-// Discards the output of modules. Their last line explains why the process ended.
+// Discards the output of modules. The last line explains why the process exited.
 void fork_server::read_output(asio::posix::stream_descriptor& from, line_splitter& lines) {
   auto& buffer = &from == &out_ ? out_buffer_ : err_buffer_;
   from.async_read_some(asio::buffer(buffer), [&, this](error_code error, std::size_t n) {
@@ -235,7 +234,7 @@ void fork_server::send_next() {
   }
 }
 
-// Closes the other side's descriptors here, so that reading ends with the rank.
+// Closes the other side's descriptors here, so that reading ends when the rank exits.
 void fork_server::send(request_ptr const& r) {
   if (!why_not_.empty()) return finish(r, {});
   auto [own, others] = make_sockets(SOCK_STREAM);

@@ -1,6 +1,6 @@
 // A Python process that has imported modules and forks ranks, so that they start without importing
-// them. It has the rights of the ranks. The forks are children of this process, which reaps them.
-// Owned by the launcher of ranks; its thread.
+// them. It has the permissions of the ranks. The forks are children of this process, which reaps
+// them. Owned by the rank launcher and used on its thread.
 //
 //   imports ──► ready ──► gone
 //      └──────────────────► gone      why_not() returns the reason
@@ -29,28 +29,28 @@ struct forked_rank {
   child process;
   file_descriptor line;
 
-  /// Makes the fork run the program. Returns false if it has already ended, in which case the
-  /// program did not run.
+  /// Makes the fork run the program. Returns false if the fork has already exited; the program did
+  /// not run then.
   bool let_go() const;
 };
 
 class fork_server {
  public:
-  using on_forked = std::function<void(std::optional<forked_rank>)>;  // nullopt: the fork failed
+  using on_forked = std::function<void(std::optional<forked_rank>)>;  // nullopt if the fork failed
 
-  /// Starts the server. Errors of the interpreter or the modules are reported through why_not().
+  /// Errors of the interpreter or the modules are reported through why_not().
   fork_server(boost::asio::io_context& io, fork_plan plan);
   fork_server(fork_server const&) = delete;
   ~fork_server();
 
   fork_plan const& plan() const { return plan_; }
-  pid_t pid() const { return pid_; }  // 0: no process
-  /// Empty while it imports or can fork.
+  pid_t pid() const { return pid_; }  // 0 without a process
+  /// Empty while the server imports modules or can fork.
   std::string const& why_not() const { return why_not_; }
-  /// Returns whether it was killed. A new server with the same plan can succeed.
+  /// Returns whether the server was killed. A new server with the same plan may succeed.
   bool was_killed() const { return killed_; }
 
-  /// Calls `settled` once it is ready or gone, never within this call.
+  /// Calls `settled` once the server is ready or gone, never within this call.
   void notify_when_ready(std::function<void()> settled);
   /// Forks a rank, or reports failure if the server is gone. `done` is never called within this
   /// call.
@@ -58,8 +58,8 @@ class fork_server {
   void fork(rank_role const& role, on_forked done);
   /// Cancels all callbacks.
   void forget();
-  /// Handles the end of a child that is about to be reaped. A process forked by an imported module
-  /// can keep the server's pipe open, so its end is not sufficient.
+  /// Handles the exit of a child that is about to be reaped. The end of the server's pipe is not
+  /// sufficient, because a process forked by an imported module can keep the pipe open.
   void ended(pid_t pid);
 
  private:

@@ -1,6 +1,6 @@
-// Number of processes of this process's control group that the kernel has killed for lack of
-// memory. A process that dies of SIGKILL while the number rises is considered one of them. Any
-// thread.
+// The number of processes of this process's control group that the kernel has killed for lack of
+// memory. If the number rises while a process dies of SIGKILL, that process is assumed to be one of
+// them. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace muster::launch {
 /// Returns 0 if the system does not provide the number.
 std::uint64_t oom_kills();
 
-/// Returns the number for the text of /proc/self/cgroup and control groups below `root`. Version 2
-/// is in `root` or `unified`, version 1 in `memory`. In a container, the path can be the host's;
+/// `groups` is the text of /proc/self/cgroup; control groups are below `root`. Version 2 is in
+/// `root` or `unified`, version 1 in `memory`. In a container, the path can be that of the host;
 /// the container's own group is then the root.
 std::uint64_t oom_kills_of(std::string const& groups, std::filesystem::path const& root);
 

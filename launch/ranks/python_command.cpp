@@ -1,4 +1,4 @@
-// Parses options of Python 3 up to the script, module or code.
+// Parses the options of Python 3 up to the script, module or code.
 #include "launch/ranks/python_command.hpp"
 
 #include <stdexcept>
@@ -56,7 +56,7 @@ class reader {
     for (; count > 0; --count) found_.interpreter.push_back(next());
   }
 
-  // Options can be combined in one argument, as in -um.
+  // One argument can combine several options, for example -um.
   void end(char mode, std::size_t at) {
     auto const word = next();
     if (at > 1) found_.interpreter.push_back(word.substr(0, at));

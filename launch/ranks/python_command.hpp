@@ -1,4 +1,4 @@
-// Parses the command line of a Python program like the interpreter. Pure function.
+// Parses the command line of a Python program as the interpreter does. Pure function.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ using boost::system::error_code;
 constexpr std::size_t order_bytes_max = std::size_t{64} << 20;
 constexpr std::chrono::seconds kill_patience{30};
 
-// Ranks must not inherit the pipe: the worker waits for its end.
+// Ranks must not inherit the pipe, because the worker waits until it is closed.
 file_descriptor own(int fd) {
   return opened(::fcntl(fd, F_DUPFD_CLOEXEC, 3), "the worker's line");
 }
@@ -64,7 +64,7 @@ class rank_launcher {
   }
 
  private:
-  // Reads until the worker ends, without a deadline.
+  // Reads until the worker exits, without a deadline.
   void read() {
     orders_.async_read_some(asio::buffer(buffer_), [this](error_code error, std::size_t n) {
       if (error == asio::error::operation_aborted) return;
@@ -95,7 +95,7 @@ class rank_launcher {
     io_.stop();
   }
 
-  // Applies to the ranks that were ordered last.
+  // Applies to the ranks in the last start order.
   void stop(stop_order const& order) {
     if (next_)
       next_stops_.push_back(order);
@@ -119,7 +119,7 @@ class rank_launcher {
         forks ? forks_.get() : nullptr);
   }
 
-  // No process of the ranks is left, and all reports are queued.
+  // No process of the ranks remains, and all reports are queued.
   void over() {
     if (!keeps_fork_server_) return reports_.finish([this] { io_.stop(); });
     ranks_.reset();
@@ -143,8 +143,8 @@ class rank_launcher {
     if (number != SIGUSR1 && number != SIGUSR2 && ranks_) ranks_->stop(number);
   }
 
-  // Handles the end of the worker, its lease or the supervisor. Processes that survive SIGKILL,
-  // such as one waiting for a lost disk, are abandoned after a while.
+  // Handles the end of the worker, its lease or the supervisor. Processes that survive SIGKILL, for
+  // example because they wait for a lost disk, are abandoned after a while.
   void kill(bool lease_ran_out) {
     keeps_fork_server_ = false;
     if (!ranks_) return io_.stop();
@@ -165,7 +165,7 @@ class rank_launcher {
   report_line reports_;
   asio::steady_timer lease_, patience_;
   std::shared_ptr<fork_server> forks_;
-  std::unique_ptr<rank_set> ranks_;  // from the start order until no process is left
+  std::unique_ptr<rank_set> ranks_;  // from the start order until no process remains
   std::optional<start_order> next_;  // waits for that, with its stop orders
   std::vector<stop_order> next_stops_;
   bool keeps_fork_server_ = false;  // keep running without ranks

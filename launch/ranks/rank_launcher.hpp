@@ -1,9 +1,9 @@
 // The launcher of one attempt of a program on one host. Starts the ranks that a worker orders, and
-// reports their ends. Stops them on an order, when the worker's lease expires, or when the worker
-// or the supervisor ends. Run by main once per process, below a supervisor, like the launcher of
-// `muster run`. The server decides about failures and restarts.
+// reports when they end. Stops them on an order, when the worker's lease expires, or when the
+// worker or the supervisor exits. main() calls it once, in a process below a supervisor. The server
+// decides about failures and restarts.
 //
-//   order to start ──► ranks run ──► all have ended, nothing is left of them ──► the process ends
+//   start order ──► ranks run ──► all ranks and their processes have ended ──► the process exits
 //
 // After an order with `preload`, the process keeps its fork server for the next attempt, until its
 // input ends or its lease expires.
@@ -13,7 +13,7 @@
 
 namespace muster::launch {
 
-/// Bytes kept of a rank's output.
+/// Number of the newest bytes of a rank's output that are kept.
 constexpr std::uint64_t rank_log_bytes_max = std::uint64_t{64} << 20;
 
 /// Reads orders from standard input (rank_orders.hpp) and writes reports to standard output

@@ -1,4 +1,4 @@
-// Each rank is planned as the one task of its cluster that is started here.
+// Each rank is planned as the only task of its cluster that starts here.
 #include "launch/ranks/rank_orders.hpp"
 
 #include <grp.h>
@@ -86,8 +86,8 @@ plan_request plan_of(json::object const& start, environment_map inherited) {
   return p;
 }
 
-// Puts the module that registers the stack signal first in PYTHONPATH. It runs a module of the user
-// with the same name, too.
+// Puts the module that registers the stack signal first in PYTHONPATH. This module also runs a
+// user's module with the same name.
 void prepare_for_stacks(environment_map& environment, json::object const& stacks) {
   if (stacks.empty()) return;
   auto& path = environment["PYTHONPATH"];
@@ -107,7 +107,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
   prepare_for_stacks(r.program.environment, object(line, "stacks"));
-  // Only one side writes steps: two writers would overwrite each other.
+  // Two writers of steps would overwrite each other, so only one side writes them.
   auto const steps = text(line, "steps");
   r.step_pattern = text(start, "step_pattern");
   if (!steps.empty()) r.step_file = steps + name;

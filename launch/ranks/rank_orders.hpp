@@ -25,13 +25,13 @@ namespace muster::launch {
 
 struct rank_role {
   std::uint32_t rank = 0;
-  role program;           // its name is the rank's number
+  role program;           // the program's name is the rank's number
   bool own_cwd = false;   // its directory must be created
-  std::string refusal{};  // why it cannot be started, or empty
-  /// Set by plan_forks: how a fork server starts it, or why none does although requested.
+  std::string refusal{};  // why the rank cannot be started; can be empty
+  /// Set by plan_forks(): how a fork server starts the rank, or why none does although requested.
   std::optional<python_command> python{};
   std::string not_preloaded{};
-  /// If set, steps are parsed from its output and written to the file.
+  /// If set, steps are parsed from the rank's output and written to the file.
   std::string step_pattern{}, step_file{};
 };
 
@@ -43,9 +43,9 @@ struct start_order {
 };
 
 struct stop_order {
-  std::vector<std::uint32_t> ranks;  // empty: all
+  std::vector<std::uint32_t> ranks;  // empty for all
   int signal = 0;
-  std::chrono::milliseconds grace{};  // 0: SIGKILL at once
+  std::chrono::milliseconds grace{};  // 0 means SIGKILL immediately
 };
 
 struct rank_order {
@@ -54,8 +54,8 @@ struct rank_order {
   std::optional<std::chrono::steady_clock::time_point> lease_until{};
 };
 
-/// `inherited`: variables that ranks inherit from the launcher.
-/// @throws std::exception that explains the fault in the line or its cluster
+/// `inherited` contains variables that ranks inherit from the launcher.
+/// @throws std::exception that explains the error in the line or its cluster
 rank_order parse_order(std::string_view line, environment_map const& inherited);
 
 }  // namespace muster::launch

@@ -112,7 +112,7 @@ void rank_set::fork(rank& r) {
   forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
 }
 
-// Executes a rank normally if it could not be forked. A fork whose rank was given up exits.
+// Executes a rank normally if it could not be forked. A fork exits if its rank was given up.
 void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.waits || (made && take(r, std::move(*made)))) return;
   auto role = std::move(*r.waits);
@@ -123,12 +123,12 @@ void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.end.not_started.empty()) over(r);
 }
 
-// Opens the rank's files before it starts, because nothing can fail afterwards.
+// Opens the rank's files before the rank starts, because nothing can fail afterwards.
 bool rank_set::take(rank& r, forked_rank made) {
   auto const is_it = [&made](auto const& other) {
     return other->process && other->process->pid() == made.process.pid;
   };
-  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // a false pid
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // a false PID
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {
@@ -155,7 +155,7 @@ void rank_set::ended(pid_t pid, int raw_status) {
   });
   if (it == ranks_.end()) return;
   auto& r = **it;
-  r.process->signal(SIGKILL);  // other processes of its group
+  r.process->signal(SIGKILL);  // remaining processes of its group
   ending e;
   set_status(e, raw_status);
   r.end.exit_status = e.signal != 0 ? 0 : e.status;
@@ -168,8 +168,8 @@ void rank_set::ended(pid_t pid, int raw_status) {
   }
   r.killing.cancel();
   r.process->ended();
-  // Immediately: after the lease has expired there is no time to wait for processes that hold the
-  // pipes.
+  // Done immediately, because after the lease has expired there is no time to wait for processes
+  // that keep the pipes open.
   if (std::none_of(ranks_.begin(), ranks_.end(), [](auto const& one) {
         return one->waits || (one->process && one->process->running());
       }))
@@ -184,7 +184,7 @@ void rank_set::kill_rest() const {
     kill_orphans();
 }
 
-// No process of the rank runs, and its output was read.
+// No process of the rank is running, and its output was read.
 void rank_set::over(rank& r) {
   r.over = true;
   if (r.process) {

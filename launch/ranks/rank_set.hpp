@@ -1,5 +1,5 @@
-// The processes of one start order: starts or forks ranks, handles their ends, and kills them after
-// their grace period. Owned by the launcher of ranks; its thread.
+// The processes of one start order: starts or forks ranks, handles their exits, and kills them
+// after their grace period. Owned by the rank launcher and used on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -29,8 +29,8 @@ class rank_set {
     std::function<void()> on_all_ended;
   };
 
-  /// Starts all ranks, and forks Python programs with `forks`, which can be nullptr and must
-  /// outlive this object.
+  /// Starts all ranks. Forks Python programs with `forks`, which can be nullptr and must outlive
+  /// this object.
   /// @throws std::runtime_error for the log directory; no rank has started then
   rank_set(boost::asio::io_context& io, start_order order, callbacks c,
            fork_server* forks = nullptr);
@@ -40,11 +40,10 @@ class rank_set {
   /// Handles the exit of a process that has not been reaped yet. Ignores processes that are not in
   /// this set.
   void ended(pid_t pid, int raw_status);
-  /// Stops ranks as ordered. A later order can shorten the grace period but not extend it.
+  /// A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
   /// Stops all running ranks with the grace period of the start order.
   void stop(int signal);
-  /// Kills all running ranks immediately.
   void kill(bool lease_ran_out);
 
  private:
@@ -52,9 +51,9 @@ class rank_set {
   struct rank {
     explicit rank(boost::asio::io_context& io) : killing(io) {}
     rank_end end{};
-    std::unique_ptr<rank_role> waits;       // waits for the fork server
-    std::unique_ptr<step_lines> steps;      // nullptr: the program reports steps itself
-    std::unique_ptr<task_process> process;  // nullptr: not started
+    std::unique_ptr<rank_role> waits;       // set while the rank waits for the fork server
+    std::unique_ptr<step_lines> steps;      // nullptr if the program reports steps itself
+    std::unique_ptr<task_process> process;  // nullptr if not started
     boost::asio::steady_timer killing;
     clock::time_point kill_at = clock::time_point::max();
     bool over = false;
@@ -65,7 +64,7 @@ class rank_set {
   void execute(rank& r, rank_role role);
   void fork(rank& r);
   void forked(rank& r, std::optional<forked_rank> made);
-  /// Starts a forked rank. Returns false if it has ended without starting.
+  /// Starts a forked rank. Returns false if the rank has ended without starting.
   bool take(rank& r, forked_rank made);
   /// Ends a rank that has not started.
   void give_up(rank& r, std::string why);

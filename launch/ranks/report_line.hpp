@@ -1,5 +1,6 @@
 // Reports of the launcher of a program's ranks to its worker: one JSON object per line on standard
-// output, in order. Never blocks on a worker that does not read. Owned by the launcher; its thread.
+// output, in order. Never blocks on a worker that does not read. Owned by the launcher and used on
+// its thread.
 //
 //   {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}}
 //   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     RankEnded of programs.proto
@@ -21,7 +22,7 @@ namespace muster::launch {
 struct rank_end {
   std::uint32_t rank = 0;
   int exit_status = 0, signal = 0;
-  std::string not_started{};  // why; empty: it was started
+  std::string not_started{};  // reason; empty if the rank was started
   bool stopped = false, lease_ran_out = false, out_of_memory = false;
   std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr and stdout
 };
@@ -30,10 +31,10 @@ class report_line {
  public:
   report_line(boost::asio::io_context& io, file_descriptor to);
 
-  /// Pending text is bounded by two lines per rank.
+  /// Pending text is limited to two lines for each rank.
   void started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded);
   void ended(rank_end const& e);
-  /// Calls `done` when all was written, or the reader has closed the pipe.
+  /// Calls `done` when all reports were written, or the reader has closed the pipe.
   void finish(std::function<void()> done);
 
  private:

@@ -2,7 +2,7 @@
 // to the file that the worker reads (base/process/steps/step_layout.hpp). The file belongs to the
 // rank's user, who can truncate it at any time, so it is not mapped.
 //
-// Owned by rank_set; its thread.
+// Owned by rank_set and used on its thread.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace muster::launch {
 
 class step_lines {
  public:
-  /// Part of a line that is searched.
+  /// Only this part of a line is searched.
   static constexpr std::size_t line_bytes_max = std::size_t{4} << 10;
 
-  /// `pattern`: RE2, whose first group is the number. `file`: created by the worker. If either is
-  /// invalid, no steps are read.
+  /// `pattern` is an RE2 expression whose first group is the number. `file` was created by the
+  /// worker. If either is invalid, no steps are read.
   step_lines(std::string const& pattern, std::string const& file);
   ~step_lines();
 

@@ -1,7 +1,7 @@
 // Queries an HTTP service about a cluster: JSON answers, a bearer token, limits of time and size,
 // and retries. Errors are cluster_error with the URL, the status and the service's message.
 //
-// Not thread-safe; blocks at most `api_limits::total` plus the time to get a token.
+// Not thread-safe. Blocks for at most `api_limits::total` plus the time to get a token.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,15 @@
 
 namespace muster::cluster {
 
-/// Maximum size of an answer in bytes.
 constexpr std::size_t api_answer_bytes_max = 16 * 1024 * 1024;
 
 struct api_service {
-  std::string ca_file = {};  // for https://; empty: the system's CAs
+  std::string ca_file = {};  // for https://; if empty, the system's CAs are used
   bool verify = true;
-  /// Called before each try, so that a renewed token is used. Empty: no token.
+  /// Called before each try, so that a renewed token is used. If empty, no token is sent.
   std::function<std::string()> token = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Returns how to fix a status, for the end of the error, or "".
+  /// Returns how to fix this status, for the end of the error; can be empty.
   std::function<std::string(unsigned status)> remedy = {};
   api_limits limits = {};
   time_source time = real_time();
@@ -36,10 +35,10 @@ struct api_request {
   std::string method = "GET";
   std::string url;
   std::string body = {};
-  /// Whether the request can be repeated. If not, it is sent once only.
+  /// If false, the request is sent only once.
   bool again = true;
   std::string content_type = "application/json";
-  /// The body is secret: sent only over https:// or within this machine.
+  /// The body is secret and is sent only over https:// or within this machine.
   bool secret = false;
 };
 
@@ -47,19 +46,19 @@ class api_client {
  public:
   explicit api_client(api_service service);
 
-  /// Returns the final answer with any status, after retries for 429, 5xx and broken connections.
+  /// Returns the final answer with any status, after retries for 429, 5xx and lost connections.
   /// @throws cluster_error unreachable without an answer, denied for the server's certificate, and
   ///   invalid for the URL, the CA file, or a token that would be sent unencrypted
   muster::http_response send(api_request const& request);
 
   /// Returns the JSON of a 2xx answer.
   /// @throws cluster_error denied for 401 and 403, missing for 404 and 410, unreachable for 429 and
-  ///   5xx, invalid for others
+  ///   5xx, invalid for other statuses
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// Second half of ask(), for callers that inspect the answer first. Throws unless the status is
-  /// 2xx.
+  /// The second half of ask(), for callers that inspect the answer first. Throws unless the status
+  /// is 2xx.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

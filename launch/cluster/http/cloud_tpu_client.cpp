@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After an earlier restart the host would run out of memory again.
+/// After an earlier restart, the host would run out of memory again.
 constexpr std::chrono::seconds oom_cool_down{90};
 
 /// Time limit of the query at the end of a wait.
@@ -85,7 +85,7 @@ api_service cloud_tpu_client::service() const {
   return {.limits = options_.limits, .time = options_.time};
 }
 
-// Creates a client per query, because the service closes idle connections.
+// Each query needs a new client, because the service closes idle connections.
 api_client cloud_tpu_client::make_client(api_limits const& limits) {
   auto s = credentials_->sign_in(options_.token_file, "tpu.nodes.get");
   s.limits = limits;
@@ -177,7 +177,7 @@ void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds inter
       seen = "health: \"" + printable(n.health) + "\", state: \"" + printable(n.state) + "\"";
       if (!n.health_description.empty()) seen += " (" + printable(n.health_description) + ")";
     } catch (cluster_error const& e) {
-      // Waits for transient errors like for an unhealthy TPU.
+      // Waits after a transient error, as for an unhealthy TPU.
       if (e.kind() != cluster_error::code::unreachable) throw;
       seen = e.what();
     }

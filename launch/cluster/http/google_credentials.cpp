@@ -1,4 +1,3 @@
-// Handles the two kinds of credential files, and their token requests.
 #include "launch/cluster/http/google_credentials.hpp"
 
 #include <openssl/err.h>
@@ -28,7 +27,7 @@ constexpr std::chrono::seconds jwt_lasts{3600};
 
 using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-/// Provides no passphrase. By default, OpenSSL would ask for it on the terminal.
+/// By default, OpenSSL would ask for a passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }
@@ -38,7 +37,7 @@ key_ptr read_key(std::string const& pem, std::string const& origin) {
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, &no_passphrase, nullptr) : nullptr,
               &EVP_PKEY_free);
-  ERR_clear_error();  // the queue belongs to the thread, and its TLS code reads earlier errors
+  ERR_clear_error();  // the thread's TLS code would otherwise read earlier errors
   if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
     throw invalid(origin + " is not an RSA key in PEM form without a passphrase");
   return key;
@@ -133,7 +132,7 @@ std::optional<google_credentials::key_file> google_credentials::find_file() cons
       folder = home + "/.config/gcloud";
     if (folder.empty()) return {};
     path = folder + "/" + file_name;
-    std::error_code unreadable;  // ignored like in gcloud's own libraries
+    std::error_code unreadable;  // ignored, as in gcloud's own libraries
     if (!std::filesystem::is_regular_file(path, unreadable)) return {};
   }
   try {
@@ -173,7 +172,7 @@ void google_credentials::refresh(key_file const& file) {
     auto const body = client.read(request, answer);
     token_.take(json_place(body, url), time_.now());
   } catch (cluster_error const& e) {
-    if (answer.status != 400) throw;  // status of OAuth for an invalid grant
+    if (answer.status != 400) throw;  // OAuth status of an invalid grant
     throw cluster_error(cluster_error::code::denied, e.what());
   }
 }

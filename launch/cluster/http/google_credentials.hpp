@@ -2,8 +2,8 @@
 // file in GOOGLE_APPLICATION_CREDENTIALS, or the file of `gcloud auth application-default login`,
 // or the machine's service account from the metadata server.
 //
-// The file is read whenever a token is requested; tokens are kept until shortly before they expire.
-// Not thread-safe; blocks up to `api_limits`. Errors never contain the file's content.
+// The file is read whenever a token is requested; tokens are cached until shortly before they
+// expire. Not thread-safe; blocks up to `api_limits`. Errors never contain the file's content.
 #pragma once
 
 #include <optional>
@@ -19,15 +19,14 @@ class google_credentials {
   google_credentials(environment_lookup environment, google_metadata& metadata, api_limits limits,
                      time_source time);
 
-  /// Returns an access token.
   /// @throws cluster_error denied if the file is missing or unreadable, or the account is refused
   /// @throws cluster_error invalid if the file is malformed or of an unknown kind
   /// @throws cluster_error like api_client and google_metadata
   std::string token();
 
-  /// Returns an authenticated service, which this object must outlive. Uses the token of
-  /// `token_file`, or if it is empty, these credentials and the project that pays for the user's
-  /// requests.
+  /// Returns an authenticated service, which this object must outlive. Uses the token in
+  /// `token_file`. If `token_file` is empty, uses these credentials and the project that pays for
+  /// the user's requests.
   /// @param right permission to mention in errors
   api_service sign_in(std::string const& token_file, std::string const& right);
 

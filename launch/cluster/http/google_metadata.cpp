@@ -12,7 +12,7 @@ constexpr auto flavor_header = "Metadata-Flavor";
 /// The server on the machine answers immediately, so silence means that there is none.
 constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
 
-/// Tokens that expire sooner are not kept.
+/// Tokens that expire sooner are not cached.
 constexpr std::chrono::seconds reserve{60};
 constexpr std::chrono::seconds age_max{24 * 3600};
 
@@ -72,7 +72,7 @@ std::string google_metadata::get(std::string const& path) {
 }
 
 std::string google_metadata::zone() {
-  auto const path = get("instance/zone");  // projects/123/zones/us-central1-b
+  auto const path = get("instance/zone");  // for example projects/123/zones/us-central1-b
   return path.substr(path.rfind('/') + 1);
 }
 

@@ -1,5 +1,5 @@
 // Client of the metadata server of a Google Cloud machine, which provides the machine's properties
-// and tokens of its service account. The server is at GCE_METADATA_HOST or GCE_METADATA_IP, by
+// and the tokens of its service account. The server is at GCE_METADATA_HOST or GCE_METADATA_IP, by
 // default metadata.google.internal. Not thread-safe.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace muster::cluster {
 
-/// An OAuth token, kept until shortly before it expires.
+/// An OAuth token, cached until shortly before it expires.
 class access_token {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   bool is_valid_at(time_point now) const { return !text_.empty() && now < until_; }
   std::string const& text() const { return text_; }
-  /// Reads {"access_token": "…", "expires_in": 3599}.
+  /// Parses {"access_token": "…", "expires_in": 3599}.
   /// @throws cluster_error missing or invalid, which names the member
   void take(json_place const& answer, time_point now);
 
@@ -31,16 +31,15 @@ class google_metadata {
  public:
   google_metadata(environment_lookup const& environment, api_limits limits, time_source time);
 
-  /// Returns a value as the server sends it.
-  /// @throws cluster_error missing if the server does not have it; unreachable if there is no
-  ///   metadata server
+  /// @throws cluster_error missing if the server does not have the value; unreachable if there is
+  ///   no metadata server
   std::string get(std::string const& path);
 
   std::string project() { return get("project/project-id"); }
   /// Returns for example "us-central1-b".
   std::string zone();
   std::string local_ip() { return get("instance/network-interfaces/0/ip"); }
-  /// Returns a token for Google's APIs, kept until shortly before it expires.
+  /// Returns a token for Google's APIs, cached until shortly before it expires.
   std::string token();
 
  private:

@@ -1,4 +1,4 @@
-// A JSON value of an answer with its path. Errors are cluster_error with the path. Refers to the
+// A JSON value in an answer, with its path. Errors are cluster_error with the path. Refers to the
 // JSON and does not own it. Any thread.
 #pragma once
 
@@ -24,20 +24,19 @@ class json_place {
   json_place at(std::string_view key) const;
   std::optional<json_place> find(std::string_view key) const;
   json_place at(std::size_t index) const;
-  /// Returns the items of a list.
   std::vector<json_place> items() const;
-  /// Returns the items of an optional list.
+  /// Returns an empty list if the member is missing.
   std::vector<json_place> items_of(std::string_view key) const;
 
-  /// Returns names and values of an optional object.
+  /// Returns nothing if the member is missing.
   std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
 
   // Throw cluster_error invalid: "https://…: items[3].status.phase is a number, not a string"
   std::string text() const;
-  /// Returns a whole number; accepts strings, as some services send.
+  /// Also accepts strings, because some services send them.
   std::int64_t number() const;
 
-  /// Returns the text of an optional member, or "".
+  /// Returns "" if the member is missing.
   std::string text_of(std::string_view key) const;
 
   /// Returns for example "https://…: items[3].status".

@@ -1,4 +1,3 @@
-// Finds the API server, lists the pods of each job, and sorts their addresses.
 #include "muster/kubernetes_resolver.hpp"
 
 #include <algorithm>
@@ -18,9 +17,9 @@ namespace cluster {
 
 struct kubernetes_pod {
   std::string name_space, name, phase, pod_ip, host_ip;
-  bool ending = false;        // being deleted
-  std::string hostname = {};  // empty: its name
-  /// {"GPU", 8} of a container limited to nvidia.com/gpu: 8.
+  bool ending = false;        // the pod is being deleted
+  std::string hostname = {};  // if empty, the pod's name
+  /// {"GPU", 8} for a container limited to nvidia.com/gpu: 8.
   std::map<std::string, int> accelerators = {};
 };
 
@@ -30,7 +29,7 @@ namespace {
 constexpr int pods_of_a_page = 500;
 constexpr int pod_pages_max = 2000;
 
-/// Maximum number of accelerators per container.
+/// Maximum number of accelerators for each container.
 constexpr std::int64_t accelerators_max = 10'000;
 
 /// Returns GPU for "nvidia.com/gpu", TPU for "google.com/tpu", and "" for other resources.
@@ -58,12 +57,12 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
   return all;
 }
 
-/// A listing can expire while it is read by pages. It is restarted this often.
+/// A listing can expire while its pages are read. It is restarted this many times.
 constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
 
-/// Returns all pods with the labels, in the API's order.
-/// @param name_space "*": all
+/// Returns the pods in the API's order.
+/// @param name_space "*" means all
 /// @throws cluster_error missing or invalid if the answer is malformed, or there are more pods than
 ///   a cluster can have; otherwise like api_client
 std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string const& server,

@@ -18,7 +18,7 @@ system_clock::time_point in_utc(std::tm& parts) {
   return system_clock::from_time_t(timegm(&parts));
 }
 
-/// Parses "+01:30", "-08:00" or "Z". Returns nullopt if malformed.
+/// Parses "+01:30", "-08:00" or "Z". Returns nullopt if the text is malformed.
 std::optional<std::chrono::minutes> parse_offset(std::string_view text) {
   if (text == "Z" || text == "z") return std::chrono::minutes(0);
   if (text.size() != 6 || text[3] != ':' || (text[0] != '+' && text[0] != '-')) return {};

@@ -13,7 +13,7 @@ std::optional<std::chrono::milliseconds> retry_after(std::string_view header,
                                                      std::chrono::system_clock::time_point now);
 
 /// Parses RFC 3339 times such as "2020-11-02T00:00:00.25Z" and "…+01:00", without fractions of
-/// seconds. Returns nullopt if malformed.
+/// seconds. Returns nullopt if the text is malformed.
 std::optional<std::chrono::system_clock::time_point> parse_timestamp(std::string_view text);
 
 }  // namespace muster::cluster

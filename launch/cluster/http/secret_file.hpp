@@ -7,10 +7,9 @@
 
 namespace muster::cluster {
 
-/// Maximum size of such a file in bytes.
 constexpr std::size_t secret_bytes_max = 1024 * 1024;
 
-/// Returns the content without surrounding blanks. Errors never contain it.
+/// Returns the content without surrounding blanks. Errors never contain the content.
 /// @param kind code of the error if the file cannot be read, is empty, too long or has several
 ///   lines
 /// @param remedy ends the error

@@ -6,11 +6,11 @@ namespace muster::cluster {
 
 namespace {
 
-/// The largest pods have some ten thousand chips.
+/// The largest pods have about ten thousand chips.
 constexpr int cores_max = 1'000'000;
 constexpr int number_max = 1'000'000'000;
 
-/// Returns the number after `label`, up to `end` or the end of the text.
+/// Returns the number between `label` and `end` or the end of the text.
 std::optional<int> number_after(std::string const& text, std::string const& label, char end) {
   auto const at = text.rfind(label);
   if (at == std::string::npos) return {};

@@ -1,5 +1,5 @@
-// Number of TPU cores of a host, from device names or from the API's description of a node. Pure
-// functions. `origin` begins errors.
+// The number of TPU cores of a host, from device names or from the API's description of a node.
+// Pure functions. Errors begin with `origin`.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct tpu_devices {
   std::map<int, std::vector<int>> cores_of_host;
   int total = 0;
 
-  /// Returns the cores of a host, 0 without TPUs.
+  /// Returns 0 without TPUs.
   /// @throws cluster_error invalid if hosts have different numbers
   int per_host() const;
 };
@@ -26,7 +26,8 @@ tpu_devices find_tpu_devices(std::vector<std::string> const& names);
 /// Returns the cores of all hosts: the number in a type such as "v3-32" or "v5litepod-16".
 /// @throws cluster_error invalid if there is no number
 int cores_of_type(std::string const& type, std::string const& origin);
-/// Returns the cores of a topology such as "2x2x4" for a generation in the API's form, e.g. "V4".
+/// Returns the cores of a topology such as "2x2x4". `generation` has the API's form, for example
+/// "V4".
 int cores_of_topology(std::string const& generation, std::string const& topology,
                       std::string const& origin);
 

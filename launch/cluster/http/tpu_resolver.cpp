@@ -69,8 +69,8 @@ tpu_resolver::tpu_resolver(environment_lookup environment, options o)
 
 std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
   if (!coordinator_.empty()) return coordinator_;
-  // The metadata server returns the machine's address. In Kubernetes, that is the node's address
-  // and not the pod's.
+  // The metadata server returns the machine's address. In Kubernetes, this is the address of the
+  // node, not of the pod.
   auto const ip =
       tpu_.name().by_api() ? tpu_.metadata().local_ip() : local_address_towards(endpoint);
   auto const port = options_.start_coordinator ? options_.start_coordinator(ip) : serve_port;
@@ -130,8 +130,7 @@ int tpu_resolver::listed_cores() {
     }
 }
 
-// Computes the cores per host from a TPU VM's metadata: the type of the whole TPU and its
-// comma-separated hosts.
+// Uses a TPU VM's metadata: the type of the whole TPU and its comma-separated hosts.
 int tpu_resolver::local_cores() {
   auto& metadata = tpu_.metadata();
   auto const type = metadata.get("instance/attributes/accelerator-type");

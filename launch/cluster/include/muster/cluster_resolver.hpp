@@ -1,4 +1,4 @@
-// Finds a cluster, like TensorFlow's ClusterResolver. There is one subclass per source.
+// Finds a cluster, like TensorFlow's ClusterResolver. There is one subclass for each source.
 //
 // Not thread-safe. cluster_spec() caches nothing; it reads its source at each call and can block up
 // to the resolver's time limits. Throws cluster_error.
@@ -17,28 +17,26 @@ namespace muster {
 /// Looks up an environment variable. Replaceable, so that tests and `muster run` need not change
 /// the process's environment.
 using environment_lookup = std::function<std::optional<std::string>(std::string const& name)>;
-/// Returns the lookup of this process's environment.
 environment_lookup process_environment();
 
 class cluster_resolver {
  public:
   virtual ~cluster_resolver() = default;
 
-  /// Returns the cluster, or an empty spec if the program runs alone.
+  /// Returns an empty spec if the program runs alone.
   virtual muster::cluster_spec cluster_spec() = 0;
 
-  /// Returns "grpc://10.0.0.1:8470" of the given task, or of this process's task. Without a layer,
-  /// returns the address only. Returns "" if the task is unknown.
+  /// Returns for example "grpc://10.0.0.1:8470" for the given task, or for this process's task.
+  /// Without a layer, returns only the address. Returns "" if the task is unknown.
   virtual std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                              std::optional<std::string> rpc_layer = {});
 
-  /// Returns accelerators by kind, e.g. {"GPU", 4}, of the given task, or of all tasks. Counts the
-  /// devices of `list_devices`; without it, the result is empty.
+  /// Returns accelerators by kind, for example {"GPU", 4}, of the given task or of all tasks.
+  /// Counts the devices of list_devices(); without them, the result is empty.
   virtual std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                                       std::optional<int> id = {});
 
-  /// Sets the function that lists devices of the cluster, e.g.
-  /// "/job:worker/replica:0/task:0/device:GPU:1".
+  /// Sets the function that lists devices, for example "/job:worker/replica:0/task:0/device:GPU:1".
   void list_devices(std::function<std::vector<std::string>()> lister) {
     lister_ = std::move(lister);
   }
@@ -63,7 +61,7 @@ class cluster_resolver {
 };
 
 /// Counts devices by kind, the last part of their name, without CPUs and XLA_CPUs. With a type and
-/// an id, counts only devices of that task.
+/// an ID, counts only devices of that task.
 std::map<std::string, int> count_accelerators(std::vector<std::string> const& devices,
                                               std::optional<std::string> const& type = {},
                                               std::optional<int> id = {});

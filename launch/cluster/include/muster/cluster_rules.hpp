@@ -1,9 +1,9 @@
-// Requirements of TensorFlow's multi-worker strategies on a cluster, and the part of each task in
-// it.
+// Requirements of TensorFlow's multi-worker strategies on a cluster, and the position of each task
+// in it.
 //
 // Pure functions. The allowed jobs (roles) are chief, worker, ps and evaluator. An empty spec means
-// that the program runs alone. An evaluator can be missing in the spec. All functions throw
-// cluster_error invalid.
+// that the program runs alone. The spec may omit an evaluator. All functions throw cluster_error
+// invalid.
 #pragma once
 
 #include <optional>
@@ -15,37 +15,36 @@
 namespace muster {
 
 /// Checks that these jobs can be combined (at most one chief and one evaluator) and contain the
-/// task. Without a type, only the spec is checked; without an id, any index is valid.
+/// task. Without a type, only the spec is checked; without an ID, any index is valid.
 void validate_cluster(cluster_spec const& spec, std::optional<std::string> const& task_type = {},
                       std::optional<int> task_id = {});
-/// Checks a cluster for parameter servers: additionally, it needs at least one worker and one ps,
-/// and a task type.
+/// Additionally requires at least one worker, one ps, and a task type.
 void validate_parameter_server_cluster(cluster_spec const& spec,
                                        std::optional<std::string> const& task_type,
                                        std::optional<int> task_id = {});
 
-/// Returns whether the task is the chief: the chief itself, an evaluator, the first worker if there
-/// is no chief, or the only task.
+/// Returns whether the task is the chief, an evaluator, the first worker if there is no chief, or
+/// the only task.
 bool is_chief(cluster_spec const& spec, std::string const& task_type, int task_id);
 /// Returns "/job:chief/replica:0/task:0", or worker 0 without a chief. Returns "" for an evaluator,
 /// or if the program runs alone.
 std::string collective_leader(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Returns ps 0, else chief 0, else worker 0, e.g. "/job:ps/replica:0/task:0". Returns "" if the
-/// program runs alone.
+/// Returns ps 0, else chief 0, else worker 0, for example "/job:ps/replica:0/task:0". Returns "" if
+/// the program runs alone.
 std::string coordination_leader(cluster_spec const& spec);
 
 /// Returns the number of training tasks: chief and workers. For an evaluator, returns the number of
 /// evaluators, at least one.
 /// @throws cluster_error invalid for other types
 int worker_count(cluster_spec const& spec, std::string const& task_type);
-/// Returns the position among these tasks: the chief is 0, workers follow. An evaluator has its own
-/// index.
+/// Returns the position among the training tasks: the chief is 0, workers follow. An evaluator has
+/// its own index.
 int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Returns the number of tasks of a job, or 0.
+/// Returns 0 if the job does not exist.
 int task_count(cluster_spec const& spec, std::string_view task_type);
 
 /// Returns the part of the cluster visible to this task's server: evaluators for an evaluator, all
-/// other tasks for others. Thus nothing is placed on an evaluator by mistake.
+/// other tasks for other types. This prevents work from being placed on an evaluator by mistake.
 cluster_spec split_for_evaluator(cluster_spec const& spec, std::string_view task_type);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 // Polls a resolver on a separate thread and reports changes.
 //
 // Handlers are called on that thread, one at a time, never after stop() has returned. They must not
-// throw or stop the watch. After a failure the delay doubles, and the last cluster stays valid.
+// throw or stop the watch. After a failure, the delay doubles, and the last cluster stays valid.
 #pragma once
 
 #include <chrono>
@@ -18,25 +18,25 @@ class cluster_watch {
  public:
   struct options {
     std::chrono::milliseconds interval = std::chrono::seconds(30);
-    /// Delay after the first failure in a row, and its maximum.
+    /// Delay after the first consecutive failure, and its maximum.
     std::chrono::milliseconds retry_first = std::chrono::seconds(1);
     std::chrono::milliseconds retry_max = std::chrono::minutes(1);
   };
 
   struct handlers {
-    /// Called for the first cluster, and for each that differs from the previous one.
+    /// Called for the first cluster, and for each cluster that differs from the previous one.
     std::function<void(cluster_spec const&)> changed;
-    /// Called for the first failure, and for each whose line differs from the previous one.
+    /// Called for the first failure, and for each failure whose line differs from the previous one.
     std::function<void(cluster_error const&)> failed = {};
     /// Called for the first success after a failure, before `changed`.
     std::function<void()> recovered = {};
   };
 
   /// Starts polling.
-  /// @param resolver asked for the cluster, from the thread of the watch
+  /// @param resolver called on the thread of the watch
   /// @param o interval and limits
   /// @param h called on the thread of the watch
-  /// @param known cluster that the caller has already; an equal first result is not reported
+  /// @param known cluster that the caller already has; an equal first result is not reported
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, options o, handlers h,
                 std::optional<cluster_spec> known = {});
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h)
@@ -61,7 +61,7 @@ class cluster_watch {
   std::thread thread_;
 };
 
-/// Returns the delay after this number of failures in a row; 0: the interval.
+/// Returns the delay after this number of consecutive failures; after 0, the interval.
 std::chrono::milliseconds delay_after(cluster_watch::options const& o, unsigned failures);
 
 }  // namespace muster

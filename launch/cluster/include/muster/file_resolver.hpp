@@ -1,5 +1,5 @@
 // Reads a cluster from a JSON file at each call: {"worker": ["a:1", "b:1"]}. To update the file,
-// rename a new one over it, so that readers never see a part of it.
+// rename a new file over it, so that readers never see an incomplete file.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ class file_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
-    /// Empty: addresses without a prefix.
+    /// If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 

@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Value and keys of a resolver's text; only keys of its kind.
+/// Value and keys of a resolver's text; contains only keys of its kind.
 class resolver_arguments {
  public:
   resolver_arguments(std::string kind, std::string value, std::map<std::string, std::string> keys,
@@ -30,7 +30,7 @@ class resolver_arguments {
         keys_(std::move(keys)),
         environment_(std::move(environment)) {}
 
-  /// Returns the text before the keys. Empty if and only if the kind takes no value.
+  /// Returns the text before the keys. It is empty if and only if the kind takes no value.
   std::string const& value() const { return value_; }
   environment_lookup const& environment() const { return environment_; }
 
@@ -59,21 +59,21 @@ struct resolver_key {
 struct resolver_kind {
   std::string name;
   std::string help;
-  /// Placeholder of its value, e.g. "FILE"; empty if it takes none.
+  /// Placeholder of the value, for example "FILE"; empty if the kind takes none.
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
-  /// Why `make` is missing, as the text of the error. Such a kind accepts any keys.
+  /// Reason why `make` is missing, used as the error text. This kind accepts any keys.
   std::string unavailable = {};
 };
 
 class resolver_kinds {
  public:
-  /// Limits of the text and of the members of a union. Beyond them: cluster_error invalid.
+  /// Limits of the text and of the members of a union. Above a limit, throws cluster_error invalid.
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 
-  /// Adds a kind, or replaces the one with its name.
+  /// Adds a kind, or replaces the kind with the same name.
   void add(resolver_kind kind);
   std::vector<resolver_kind> const& all() const { return kinds_; }
 

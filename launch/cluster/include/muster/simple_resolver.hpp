@@ -8,13 +8,13 @@ namespace muster {
 class simple_resolver : public cluster_resolver {
  public:
   struct options {
-    /// Result of master() without a type and an id.
+    /// Result of master() without a type and an ID.
     std::string master = {};
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
     std::map<std::string, int> num_accelerators = {};
-    /// Empty: addresses without a prefix.
+    /// If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 
@@ -24,7 +24,6 @@ class simple_resolver : public cluster_resolver {
   muster::cluster_spec cluster_spec() override { return spec_; }
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// Returns the configured accelerators for any task.
   std::map<std::string, int> num_accelerators(std::optional<std::string> = {},
                                               std::optional<int> = {}) override {
     return accelerators_;

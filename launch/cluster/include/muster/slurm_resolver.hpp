@@ -1,9 +1,9 @@
-// Tasks of a Slurm step, from the variables that srun sets for each: SLURM_PROCID,
+// Tasks of a Slurm step, from the variables that srun sets for each task: SLURM_PROCID,
 // SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE. SLURM_DISTRIBUTION
 // determines the nodes of ranks (block if not set).
 //
 // Addresses are host:port; the ports of a host count up from port_base. Ranks are assigned to jobs
-// in the order of the jobs' names. Hosts keep the order of the node list.
+// in the order of the job names. Hosts keep the order of the node list.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,18 @@ class slurm_resolver : public cluster_resolver {
   static constexpr std::size_t hosts_max = 100'000;
 
   struct options {
-    /// Tasks per job. Empty: all are workers.
+    /// Tasks of each job. If empty, all tasks are workers.
     std::map<std::string, int> jobs = {};
     int port_base = 8888;
-    /// If unset, the entries of CUDA_VISIBLE_DEVICES, or the GPUs that the driver lists.
+    /// If not set, the entries of CUDA_VISIBLE_DEVICES, or the GPUs that the driver lists.
     std::optional<int> gpus_per_node = {};
-    /// If unset, the GPUs of a node divided by the largest number of tasks on a node. Can be 0.
+    /// If not set, the GPUs of a node divided by the largest number of tasks on a node. Can be 0.
     std::optional<int> gpus_per_task = {};
     /// Replaces SLURM_STEP_TASKS_PER_NODE, in its form: "3(x2),2,1". A single number applies to
     /// each node.
     std::optional<std::string> tasks_per_node = {};
     std::optional<std::string> rpc_layer = {};
-    /// Returns the number of GPUs that the driver lists; replaced by tests.
+    /// Returns the number of GPUs that the driver lists. Tests replace this function.
     std::function<int()> count_gpus = {};
   };
 
@@ -41,7 +41,7 @@ class slurm_resolver : public cluster_resolver {
   /// @throws cluster_error missing if the variables are not set, so this is not a Slurm step;
   ///   invalid if they or the options contradict each other
   muster::cluster_spec cluster_spec() override;
-  /// Returns {"GPU", gpus_per_task}, or nothing if that is 0.
+  /// Returns {"GPU", gpus_per_task}, or nothing if gpus_per_task is 0.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -52,8 +52,8 @@ class slurm_resolver : public cluster_resolver {
   }
   std::optional<int> task_id() override { return task_id_ ? task_id_ : own_task().second; }
 
-  /// Returns the GPUs of this task in the form of CUDA_VISIBLE_DEVICES, e.g. "2,3", or "". The
-  /// program must set the variable before it loads CUDA.
+  /// Returns the GPUs of this task in the form of CUDA_VISIBLE_DEVICES, for example "2,3", or "".
+  /// The program must set the variable before it loads CUDA.
   std::string visible_gpus();
 
   struct step;

@@ -1,8 +1,8 @@
 // TF_CONFIG: the cluster and this process's task, which TensorFlow's launchers set in the
 // environment of each task.
 //
-// Plain data. Errors are cluster_error with one line that names the field and the fix, e.g.
-// "TF_CONFIG: task.index is -1; write a number from 0".
+// Errors are cluster_error with one line that names the field and the fix, for example "TF_CONFIG:
+// task.index is -1; it must be 0 or greater".
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 namespace muster {
 
 struct tf_config {
-  /// Empty: the program runs alone.
+  /// If empty, the program runs alone.
   muster::cluster_spec cluster;
-  /// Unset if missing. A number is converted to a string.
+  /// A number is converted to a string.
   std::optional<std::string> task_type;
-  /// Unset if missing. A string of digits is converted to a number.
+  /// A string of digits is converted to a number.
   std::optional<int> task_index;
   /// An empty string differs from a missing one.
   std::optional<std::string> rpc_layer;
@@ -35,8 +35,8 @@ struct tf_config {
   /// Parses the variable TF_CONFIG. Returns an empty configuration if it is not set.
   static tf_config from(environment_lookup const& environment);
 
-  /// Checks that the fields are consistent. A task has a type, which is a job of the cluster or
-  /// evaluator, and an index of that job. There is at most one chief.
+  /// Checks that the fields are consistent. The type of a task is a job of the cluster or
+  /// evaluator; its index is an index of that job. There is at most one chief.
   void check() const;
 };
 

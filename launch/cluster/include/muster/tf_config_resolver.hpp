@@ -13,7 +13,7 @@ class tf_config_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::optional<std::string> rpc_layer = {};
-    /// TF_CONFIG's own environment applies to the coordinator, not to this.
+    /// Replaces the environment in TF_CONFIG, which applies only to the coordinator.
     std::string environment = {};
   };
 
@@ -23,10 +23,10 @@ class tf_config_resolver : public cluster_resolver {
 
   /// Returns an empty spec if TF_CONFIG has no cluster.
   muster::cluster_spec cluster_spec() override;
-  /// Returns `session_master` if set. Returns "" if there is at most one task.
+  /// Returns `session_master` if it is set. Returns "" if there is at most one task.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// Without a type and an id, returns those of this process's task.
+  /// Without a type and an ID, returns the accelerators of this process's task.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -37,12 +37,12 @@ class tf_config_resolver : public cluster_resolver {
     return task_type_ ? task_type_ : load().task_type;
   }
   std::optional<int> task_id() override { return task_id_ ? task_id_ : load().task_index; }
-  /// Returns "" if it is not set: addresses have no prefix.
+  /// Returns "" if the layer is not set; addresses then have no prefix.
   std::string rpc_layer() override { return layer_ ? *layer_ : load().rpc_layer.value_or(""); }
   void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
 
  protected:
-  /// Returns the configuration; called at each request.
+  /// Called for each request.
   virtual tf_config load() const { return tf_config::from(environment_lookup_); }
   environment_lookup const& variables() const { return environment_lookup_; }
 

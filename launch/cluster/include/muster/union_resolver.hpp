@@ -1,4 +1,4 @@
-// Merges the specs of several resolvers. Everything else is taken from the first one, unless
+// Merges the specs of several resolvers. All other settings come from the first resolver, unless
 // overridden.
 #pragma once
 
@@ -22,10 +22,10 @@ class union_resolver : public cluster_resolver {
   explicit union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers)
       : union_resolver(std::move(resolvers), {}) {}
 
-  /// Concatenates jobs that are dense in all specs, in their order. If a job is sparse in one,
+  /// Concatenates jobs that are dense in all specs, in their order. If a job is sparse in one spec,
   /// indices are kept and duplicates are invalid.
   muster::cluster_spec cluster_spec() override;
-  /// Returns the master of the given task, or the first resolver's.
+  /// Returns the master of the given task, or the first resolver's master.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},

@@ -12,7 +12,7 @@ namespace muster {
 void add_cloud_resolver_kinds(resolver_kinds& kinds,
                               cluster::time_source const& time = cluster::real_time());
 
-/// Returns local and cloud kinds.
+/// Includes the local kinds.
 resolver_kinds all_resolver_kinds();
 
 }  // namespace muster

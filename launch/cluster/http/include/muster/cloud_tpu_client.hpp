@@ -1,5 +1,5 @@
-// A TPU of Google Cloud, as reported by the Cloud TPU API and the TPU's hosts. Only the project,
-// the zone and a token are cached. Not thread-safe.
+// A Google Cloud TPU, as reported by the Cloud TPU API and the TPU's hosts. Only the project, the
+// zone and a token are cached. Not thread-safe.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -22,18 +22,19 @@ struct tpu_symptom {
   std::string at;    // RFC 3339
   std::string worker_id;
   std::string details;
-  std::string where;  // for errors about it
+  std::string where;  // location for errors about the node
 };
 
 struct tpu_node {
   std::string state, health, health_description;
-  std::string accelerator_type;      // "v3-32"
-  std::string generation, topology;  // "V4", "2x2x4"; can be empty
+  std::string accelerator_type;      // for example "v3-32"
+  std::string generation, topology;  // for example "V4", "2x2x4"; can be empty
   std::string runtime_version;
-  std::vector<std::string> endpoints;  // "10.0.0.1:8470"; empty while it is created
+  std::vector<std::string> endpoints;  // for example "10.0.0.1:8470"; empty while the TPU is being
+                                       // created
   std::vector<tpu_symptom> symptoms;
 
-  /// Returns whether the state is READY. Older APIs have no state, which counts as READY.
+  /// Older APIs report no state, which counts as READY.
   bool is_ready() const { return state.empty() || state == "READY"; }
   bool is_healthy() const { return is_ready() && health == "HEALTHY"; }
 };
@@ -41,17 +42,17 @@ struct tpu_node {
 class cloud_tpu_client {
  public:
   struct options {
-    /// If unset, taken from the environment.
+    /// If not set, the TPU is taken from the environment.
     std::optional<std::vector<std::string>> tpu = {};
-    std::string project = {};  // empty: this machine's, from the metadata server
-    std::string zone = {};     // empty: this machine's, from the metadata server
+    std::string project = {};  // if empty, from the metadata server
+    std::string zone = {};     // if empty, from the metadata server
     std::string api_url = "https://tpu.googleapis.com";
     std::string api_version = "v2";
-    /// URL of a discovery document with the address of the API; "{api}" and "{apiVersion}" are
-    /// replaced. TPU_API_DISCOVERY_URL in the environment overrides it. If empty, `api_url` is
+    /// URL of a discovery document that contains the address of the API; "{api}" and "{apiVersion}"
+    /// are replaced. TPU_API_DISCOVERY_URL in the environment overrides it. If empty, `api_url` is
     /// used.
     std::string discovery_url = {};
-    std::string token_file = {};  // empty: application-default credentials
+    std::string token_file = {};  // if empty, application-default credentials are used
     /// Port on which hosts accept requests for another version.
     int version_port = 8475;
     /// Whether a host that ran out of memory makes the TPU unrecoverable.
@@ -61,7 +62,7 @@ class cloud_tpu_client {
   };
   enum class restart { always, if_needed };
 
-  /// Throws like find_tpu.
+  /// Throws as find_tpu().
   cloud_tpu_client(environment_lookup environment, options o);
   cloud_tpu_client(cloud_tpu_client const&) = delete;
   ~cloud_tpu_client();
@@ -69,15 +70,16 @@ class cloud_tpu_client {
   tpu_name const& name() const { return name_; }
   google_metadata& metadata() { return *metadata_; }
 
-  /// Returns the node; only for names that the API knows.
+  /// Only for names that the API knows.
   /// @throws cluster_error `Could not lookup TPU metadata from name "n": …`, with the code of the
   ///   cause
   tpu_node node() { return node(options_.limits); }
-  /// Returns the node if it is READY or has no state, as in older APIs.
+  /// Returns the node if it is READY or, as in older APIs, has no state.
   /// @throws cluster_error not_ready: `TPU "n" is not yet ready; state: "CREATING"`
   tpu_node ready_node();
 
-  /// Returns "10.0.0.1:8470" of each host; nothing for `local`. Throws like ready_node().
+  /// Returns the address of each host, such as "10.0.0.1:8470"; nothing for `local`. Throws as
+  /// ready_node().
   std::vector<std::string> endpoints();
 
   // Return nullopt if the API does not know the TPU, or does not report the value.
@@ -89,7 +91,7 @@ class cloud_tpu_client {
   /// Returns false after the TPU was terminated or preempted, and for 90 s after a host ran out of
   /// memory.
   bool recoverable();
-  /// Decides for a node that was already queried.
+  /// Uses a node that was already queried.
   bool recoverable(tpu_node const& n) const;
 
   /// Polls the state every `interval`. The last query can exceed the timeout by 5 s.
@@ -101,7 +103,7 @@ class cloud_tpu_client {
   /// Requests another version from every host. Queries all hosts before it throws the first error.
   /// @throws cluster_error missing if a host does not support it
   void configure_version(std::string const& version, restart how = restart::always);
-  /// Returns the version of the first host, or nullopt if it does not report it.
+  /// Returns the version of the first host, or nullopt if the host does not report it.
   std::optional<std::string> current_version();
 
  private:

@@ -21,20 +21,20 @@ class gce_resolver : public cluster_resolver {
   static constexpr int pages_max = 2000;
 
   struct options {
-    std::string project = {};  // empty: this machine's, from the metadata server
-    std::string zone = {};     // empty: this machine's, from the metadata server
+    std::string project = {};  // if empty, from the metadata server
+    std::string zone = {};     // if empty, from the metadata server
     std::string region = {};   // of a regional group, which has no zone
     std::string instance_group;
-    /// Expected number of machines; any other number is not_ready. 0: any number.
+    /// Expected number of machines; 0 accepts any number. A different number is not_ready.
     int tasks = 0;
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
-    /// The task id is the index of this machine, whose name is read from the metadata server.
+    /// The task ID is the index of this machine, whose name is read from the metadata server.
     bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
-    /// Empty: application-default credentials.
+    /// If empty, application-default credentials are used.
     std::string token_file = {};
     cluster::api_limits limits = {};
     cluster::time_source time = cluster::real_time();
@@ -45,12 +45,12 @@ class gce_resolver : public cluster_resolver {
 
   /// @throws cluster_error not_ready if the group has no running machine, or not the expected
   ///   number
-  /// @throws cluster_error missing if there is no such group
+  /// @throws cluster_error missing if the group does not exist
   /// @throws cluster_error denied or unreachable, as the API answers
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;
-  /// @throws cluster_error invalid: all machines belong to the job in the options
+  /// @throws cluster_error invalid, because all machines belong to the job in the options
   void task_type(std::optional<std::string> type) override;
   using cluster_resolver::task_id;
   std::optional<int> task_id() override;

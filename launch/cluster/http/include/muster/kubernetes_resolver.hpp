@@ -1,9 +1,9 @@
-// The tasks of a cluster are pods chosen by label selectors, sorted by name.
+// The tasks of a cluster are pods selected by labels and sorted by name.
 //
-// Within a pod, the service account provides the API server and the credentials; elsewhere the
+// Within a pod, the service account provides the API server and the credentials; elsewhere, the
 // options do. Tokens and CAs are read at each query, because they are renewed. A pod identifies its
-// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. That is the name of a plain
-// pod, and job-index in an indexed Job.
+// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. HOSTNAME is the name of a
+// plain pod, and job-index in an indexed Job.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -22,7 +22,7 @@ struct kubernetes_pod;
 
 class kubernetes_resolver : public cluster_resolver {
  public:
-  /// Where this program runs. automatic: off the cluster if a server is given.
+  /// Where this program runs. `automatic` means off the cluster if a server is given.
   enum class location { automatic, within_cluster, off_cluster };
   /// Parses "within-cluster", "off-cluster" or "auto".
   /// @throws cluster_error invalid
@@ -31,21 +31,22 @@ class kubernetes_resolver : public cluster_resolver {
   struct options {
     /// Label selectors of each job. Tasks are numbered by selector, in this order.
     std::map<std::string, std::vector<std::string>> jobs = {{"worker", {"job-name=tensorflow"}}};
-    /// Expected number of pods; any other number is not_ready. 0: any number.
+    /// Expected number of pods; 0 accepts any number. A different number is not_ready.
     int tasks = 0;
     int port = 8470;
-    /// Empty: the pod's own namespace, or "default" off the cluster. "*": all.
+    /// "*" means all namespaces. If empty, the pod's own namespace, or "default" off the cluster.
     std::string name_space = {};
-    bool host_ip = false;  // use the node's address, not the pod's
-    /// "w-10" follows "w-2". If false, names compare as strings.
+    bool host_ip = false;  // use the address of the node, not of the pod
+    /// "w-10" follows "w-2". If false, names are compared as strings.
     bool natural_order = true;
-    /// Ignores pods that have ended. Otherwise they are errors, like all pods that are not running.
+    /// Ignores pods that have ended. Otherwise they are errors, as are all pods that are not
+    /// running.
     bool skip_finished = false;
     std::string rpc_layer = "grpc";
 
     location where = location::automatic;
     std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
-    // Off the cluster:
+    // Only off the cluster:
     std::string server = {};  // "https://10.0.0.1:6443"
     std::string token_file = {};
     std::string ca_file = {};
@@ -64,14 +65,14 @@ class kubernetes_resolver : public cluster_resolver {
   /// @throws cluster_error missing outside of a pod, unreachable without an answer
   muster::cluster_spec cluster_spec() override;
 
-  // Value as set, or as found by the last cluster_spec(), which is called if needed.
+  // Returns the value that was set, or that the last cluster_spec() found; calls it if needed.
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
   std::optional<std::string> task_type() override;
   std::optional<int> task_id() override;
 
-  /// Returns the limits of the pods' containers, e.g. {"GPU", 8} for nvidia.com/gpu: 8, or counts
-  /// listed devices if list_devices() is set. Queries the API server.
+  /// Returns the limits of the pods' containers, for example {"GPU", 8} for nvidia.com/gpu: 8. If
+  /// list_devices() is set, counts the listed devices instead. Queries the API server.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -84,7 +85,7 @@ class kubernetes_resolver : public cluster_resolver {
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
-  /// Returns a predicate that is true for the pod of this program.
+  /// The predicate is true for the pod of this program.
   std::function<bool(pod const&)> find_self() const;
 
   environment_lookup const environment_lookup_;

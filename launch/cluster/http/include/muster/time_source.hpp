@@ -1,5 +1,5 @@
-// Clocks, delays and randomness of resolvers, replaceable in tests. A value; its functions are
-// called on the resolver's thread.
+// Clocks, delays and randomness of resolvers, which tests can replace. The functions are called on
+// the resolver's thread.
 #pragma once
 
 #include <chrono>

@@ -13,25 +13,24 @@ struct tpu_name {
   std::string name;                    // as given, for messages
   bool local = false;                  // the chips of this machine
   std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
-  std::string project, zone;           // if given as part of the name
+  std::string project, zone;           // if the given name contains them
 
-  /// "localhost:8470" or "/bns/…": an existing server, returned unchanged.
+  /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.
   std::string master = {};
 
-  /// Returns whether this is TensorFlow's environment "google": there is no cluster to find and no
+  /// Returns whether the environment is TensorFlow's "google": there is no cluster to find and no
   /// server to start.
   bool google() const { return local || !master.empty(); }
   /// Returns whether the Cloud TPU API provides the addresses.
   bool by_api() const { return !google() && endpoints.empty(); }
 };
 
-/// Default port of addresses.
 constexpr int tpu_port = 8470;
-/// Maximum number of endpoints in one text.
+/// Maximum for one text.
 constexpr std::size_t tpu_endpoints_max = 100'000;
 
-/// Returns the TPU named by `given`, or by KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG,
-/// in this order. The forms are `local`, localhost:PORT, /bns/…, a name, or comma-separated
+/// Returns the TPU in `given`, or in KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG, in
+/// this order. Accepted forms are `local`, localhost:PORT, /bns/…, a name, or comma-separated
 /// addresses, of which the first begins with grpc://.
 /// @throws cluster_error missing without a name, invalid if `given` does not have exactly one
 ///   entry, or the name is malformed

@@ -10,24 +10,25 @@ namespace muster {
 
 class tpu_resolver : public cluster_resolver {
  public:
-  /// Tries to list devices, one per second, until there is an answer.
+  /// Tries to list devices, at one try per second.
   static constexpr int device_tries_max = 120;
 
   struct options {
     cluster::cloud_tpu_client::options tpu = {};
     std::string job_name = "worker";
-    /// Empty: no coordinator in the cluster.
+    /// If empty, the cluster has no coordinator.
     std::string coordinator_name = {};
-    /// Empty: the address of this machine towards the TPU, with the port of `start_coordinator`.
+    /// If empty, the address is that of this machine as seen by the TPU, with the port of
+    /// `start_coordinator`.
     std::string coordinator_address = {};
     /// Starts the coordinator for the TPU's hosts on the given address of this machine, and returns
-    /// its port. If unset, a `muster serve` on its default port is expected there.
+    /// its port. If not set, `muster serve` is expected there on its default port.
     std::function<int(std::string const& local_ip)> start_coordinator = {};
     std::string rpc_layer = "grpc";
   };
 
   /// @throws cluster_error invalid for a coordinator's address without a name, or the same job for
-  ///   both; otherwise like find_tpu
+  ///   both; otherwise as find_tpu()
   tpu_resolver(environment_lookup environment, options o);
 
   /// Returns an empty spec for `local` and for an existing server.
@@ -44,7 +45,7 @@ class tpu_resolver : public cluster_resolver {
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
-  /// Returns the coordinator's address in the spec, e.g. "10.0.0.1:8476", or "" if none is named.
+  /// Returns for example "10.0.0.1:8476", or "" without a coordinator.
   /// @throws cluster_error not_ready like cluster_spec(), if the address depends on the TPU
   std::string coordinator_address();
 
