@@ -31,7 +31,7 @@ constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
 constexpr auto transfer_limit = 10min;   // 1 GiB on a slow connection
-constexpr int unknown_holder_tries = 8;  // of a put, while the server does not know this holder yet
+constexpr int unknown_holder_tries = 8;  // of a put; the server may not know the holder yet
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});

@@ -42,7 +42,8 @@ class peer_value_client {
   /// then the reason.
   file_descriptor take(peer_place const& from, std::string const& name, std::uint64_t size,
                        std::string& why);
-  /// Records how long the server took for a value. Transfers from other hosts must be as fast.
+  /// Records how long the server took for a value, because transfers from other hosts must be as
+  /// fast.
   void by_server(std::uint64_t size, std::chrono::duration<double> took);
 
  private:

@@ -45,7 +45,8 @@ class memory_client {
   /// loop's.
   bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
             got then, std::string& why);
-  /// Also answers waiting threads. Must run on the loop, or after the loop has ended.
+  /// Closes the sockets and answers waiting threads. Must run on the loop, or after the loop has
+  /// ended.
   void close();
 
  private:

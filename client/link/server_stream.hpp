@@ -19,8 +19,8 @@ class stream_side {
 
   /// Called before anything is read or written.
   virtual void connected() = 0;
-  /// Encodes the oldest message. After `nothing`, it is called again upon wake(); after
-  /// `half_close`, it is not called again.
+  /// Encodes the oldest message. Called again after `nothing` upon wake(), and never again after
+  /// `half_close`.
   virtual next next_message(grpc::ByteBuffer& to) = 0;
   /// Can empty the message. Returns an empty string, or a description of a protocol violation,
   /// which ends the stream.

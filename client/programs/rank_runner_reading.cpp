@@ -102,7 +102,7 @@ std::map<std::uint32_t, pid_t> rank_runner::alive_of(
   return pids;
 }
 
-// Not answered while too many queries are in progress; the server repeats the query.
+// A query is not answered while too many queries are in progress; the server repeats it.
 void rank_runner::read(v1::ReadVitals const& query) {
   if (reading_ + vitals_.size() >= logs_max) return;
   auto const pids = alive_of(query.program(), query.attempt(), query.rank());

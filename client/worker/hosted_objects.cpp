@@ -74,7 +74,7 @@ void hosted_objects::take(v1::ObjectOrders& orders) {
   auto const end = kept_by_number_.upper_bound(orders.answers_taken());
   for (auto it = kept_by_number_.begin(); it != end; ++it) {
     auto const k = kept_.find(it->second);
-    // A resent answer has only its newest number.
+    // A resent answer is stored only under its newest number.
     if (k != kept_.end() && k->second.number == it->first) kept_.erase(k);
   }
   kept_by_number_.erase(kept_by_number_.begin(), end);

@@ -149,7 +149,7 @@ class cluster_coordinator {
   /// @throws unavailable_error  the server refused the session, or did not answer within
   ///   coordinator_options::connect_timeout
   void wait_open();
-  /// Returns the session's ID, "job_…", as REST shows it. Precondition: wait_open() has returned.
+  /// Returns the session's ID, "job_…", as shown by REST. Precondition: wait_open() has returned.
   std::string id() const;
 
   /// Submits a call of a function that workers provide. Waits while the queue is full. If the call
@@ -408,8 +408,8 @@ class cluster_coordinator {
   }
 
   /// Cancels queued calls and asks running calls to stop. Later calls are not affected, but start
-  /// only after the cancelled calls have ended. Cancellation is reported only by the values of the
-  /// cancelled calls.
+  /// only after the cancelled calls have ended. Only the values of cancelled calls report the
+  /// cancellation.
   void cancel();
   /// Returns the first 1,000 errors of scheduled calls, in the order in which the calls ended.
   /// Omits cancelled calls. If this generation has no errors, returns the errors of the newest

@@ -45,7 +45,7 @@ struct coordination_options {
   std::function<void(agent_error const&)> on_error{};
 };
 
-/// State of an agent, from the agent's own view.
+/// State of an agent, as known to the agent itself.
 enum class agent_state : std::uint8_t { idle, connecting, connected, failed, shut_down };
 
 /// State of a task, as known to the service.

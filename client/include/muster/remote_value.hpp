@@ -27,7 +27,8 @@ namespace muster {
 /// muster::remote_value<int> sum = c.submit<int>("add", 1, 2);
 /// int const three = sum.fetch();
 /// @endcode
-/// @tparam T  type of the value; void ignores the value, muster::value is the encoded form
+/// @tparam T  type of the value; use void to ignore the value, or muster::value for its encoded
+///   form
 template <class T>
 class remote_value {
  public:

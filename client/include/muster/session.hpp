@@ -68,7 +68,7 @@ class session {
   /// @throws session_error  the server refused the session, or did not answer within
   ///   session_options::connect_timeout
   void wait_open();
-  /// Returns the session's ID, "job_…", as REST shows it. Precondition: wait_open() has returned.
+  /// Returns the session's ID, "job_…", as shown by REST. Precondition: wait_open() has returned.
   std::string id() const;
 
   /// Returns the number of a function name. Equal names have equal numbers.

@@ -59,7 +59,7 @@ class worker {
   /// must return within microseconds, because it blocks the worker. Throws the same exceptions as
   /// function.
   /// @param name  function name, 1 to 256 bytes
-  /// @param f  a callable, as for function
+  /// @param f  a callable; see function
   /// @param parameters  ordered parameter names, for keyword arguments
   template <class F>
   void quick_function(std::string name, F f, std::vector<std::string> parameters = {}) {
