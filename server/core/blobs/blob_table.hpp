@@ -87,7 +87,7 @@ class blob_table {
     std::uint32_t holds = 0;
     std::uint32_t pins = 0;
     bool there = false;
-    bool left = false;  // the blob was held and has not been touched since
+    bool left = false;
     place at{};
   };
   using entries = std::unordered_map<std::string, entry>;
@@ -103,7 +103,7 @@ class blob_table {
   entries all_;
   order fresh_, left_;  // stored blobs that are neither held nor pinned
   std::vector<std::string> removed_;
-  shared_budget used_;  // includes reservations
+  shared_budget used_;
   std::uint64_t reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;
   std::uint64_t last_ = 0;
 };

@@ -151,7 +151,7 @@ class holder_table {
     time_point since{};
     std::string task;
   };
-  std::unordered_map<std::string, absence> away_since_;  // outputs in away_ that have not returned
+  std::unordered_map<std::string, absence> away_since_;
   std::uint64_t bytes_ = 0, outputs_ = 0, copies_ = 0, copy_bytes_ = 0;
 };
 

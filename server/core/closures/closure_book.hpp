@@ -74,7 +74,6 @@ class closure_book {
   /// requeued and is in no list.
   void withdraw(slot c);
   void take_over(slot c, worker_number w);
-  /// Reports the state in changes::moved. Ordinary dispatches are in effects::dispatches.
   void report_move(slot c, move_reason why);
   void block(slot c);
   void unblock(slot c);

@@ -24,7 +24,7 @@ namespace muster::core {
 struct function_entry {
   std::string name;
   std::uint32_t workers = 0;
-  bool ever_had = false;      // a worker has provided the function
+  bool ever_had = false;
   std::uint64_t waiting = 0;  // waiting for a time or an input; not included in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
   // The following members are used only for callables. If `name` is empty, the number is free.

@@ -165,7 +165,6 @@ bool cluster::perform(time_point now, request& r, effects& fx) {
   return true;
 }
 
-// Refuses registrations between the two ticks of a redeclaration.
 bool cluster::refuse_during_redeclare(request const& r, effects& fx) const {
   auto const* registration = std::get_if<register_task>(&r);
   if (registration == nullptr || !(closed_ || has_pending_declaration())) return false;

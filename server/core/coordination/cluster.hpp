@@ -104,7 +104,7 @@ class cluster {
   incarnation_source& source_;
   cluster_spec spec_;
   std::optional<cluster_spec> next_;
-  bool closed_ = false;  // stopped to start `next_`
+  bool closed_ = false;
   bool stopped_ = false;
   std::uint16_t port_ = 0;
   generation generation_{0, {}};

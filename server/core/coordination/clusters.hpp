@@ -13,7 +13,6 @@ namespace muster::core::coordination {
 
 class clusters {
  public:
-  /// The random `seed` determines the incarnations of services.
   clusters(limits l, std::uint64_t seed);
   clusters(clusters const&) = delete;
 

@@ -77,7 +77,6 @@ std::vector<agent_view> generation_views::tasks(time_point now, std::size_t afte
   return views;
 }
 
-// `after`: index of the first task.
 void generation_views::add_waits(std::vector<agent_view>& views, std::size_t after) const {
   auto const note = [&](task_index t, char const* what, std::string const& which,
                         time_point since) {

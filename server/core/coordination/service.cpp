@@ -255,7 +255,7 @@ void service::append_changed_records(touched const& by, std::vector<fact>& out) 
   }
   auto ids = by.forgotten;
   for (auto const n : by.ended)
-    if (auto const* b = barriers_.find(n)) ids.push_back(b->id);  // otherwise in `forgotten`
+    if (auto const* b = barriers_.find(n)) ids.push_back(b->id);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   for (auto const& id : ids)

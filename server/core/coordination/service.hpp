@@ -29,7 +29,6 @@ class service {
   /// See fail_cluster. REQUIRES: the generation has neither failed nor ended.
   void give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx);
   void tick(time_point now, effects& fx);
-  /// Answers all parked calls. Later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline() const;
   /// Moves the keys from a service without registrations and parked calls. REQUIRES: no request was
@@ -98,7 +97,6 @@ class service {
   void answer_early(call_id call);
 
   step_frame step_;
-  // Parts that several transitions use.
   task_registry registry_;
   closed_connections closed_;
   barrier_table barriers_;

@@ -82,7 +82,6 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
   }
 }
 
-// Releases values that were kept only for closures that have finished since.
 void job_restart::release_values() {
   std::vector<per_worker_id> unused;
   for (auto const& [id, v] : core_.builds.all())
@@ -143,7 +142,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       if (told) restore_attempts(c, *told);
       if (told && ended(told->state)) {
         end(c, *told);
-      } else {  // admission resolves extras and inputs again
+      } else {
         if (a.extras)
           core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
         if (told) core_.book.report_move(c, move_reason::ready);
@@ -218,8 +217,7 @@ void job_restart::restore_attempts(slot c, closure_fact& f) {
     core_.sessions.note_start(s, true);
   if (ran) {
     r.restored = true;
-    r.with_details().start_at =
-        core_.step.now + core_.step.config.reconnect_grace;  // time for the worker to reconnect
+    r.with_details().start_at = core_.step.now + core_.step.config.reconnect_grace;
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0 && !f.exclusive) return;
   auto& d = r.with_details();

@@ -25,7 +25,6 @@ class job_restart {
   void restore(std::vector<restored_job>& jobs);
 
  private:
-  /// The unfinished closures of a request.
   struct request {
     session* of;
     std::vector<closure_spec> specs;

@@ -20,9 +20,9 @@ struct call {
   std::string method{};
   blob args{};  // kept until the call is answered, so that it can be resent to the worker
   bool answered = false;
-  bool told = false;  // the answer was sent on the caller's current stream
+  bool told = false;
   call_answer answer{};
-  std::vector<call_name> waits_for{};  // calls whose answers this call awaits
+  std::vector<call_name> waits_for{};
 };
 
 class call_table {

@@ -72,7 +72,7 @@ class dataset {
   enum class split_state : std::uint8_t { queued, drawn, done };
   struct holder {
     std::uint32_t attempt = 0;
-    std::uint32_t epoch = datasets::any_epoch;  // any_epoch until known
+    std::uint32_t epoch = datasets::any_epoch;
     std::string worker{};
     std::map<std::uint32_t, bool> held{};  // splits; true if read to the end
     std::size_t waits = 0;

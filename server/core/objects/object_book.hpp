@@ -21,7 +21,7 @@ struct object {
   object_spec spec{};
   session_id owner{};
   std::string submitter{};
-  time_point created{}, since{};  // start of the current state
+  time_point created{}, since{};
   object_state state = object_state::pending;
   object_end end{};
   std::uint64_t answered = 0;
@@ -46,7 +46,7 @@ using task_name = std::pair<std::string, std::int64_t>;
 std::string text(task_name const& t);
 
 struct task {
-  stream_id stream{};  // none: disconnected
+  stream_id stream{};
   core::incarnation incarnation{};
   time_point lost_at = never;
   bool takes = false;
@@ -88,7 +88,7 @@ class object_book {
 
   object_limits const& limits_;
   std::uint64_t last_ = 0;
-  std::size_t args_bytes_ = 0;  // arguments of objects that are not built yet
+  std::size_t args_bytes_ = 0;
   std::map<object_id, object> objects_;
   std::map<std::string, object_id, std::less<>> names_;
   std::map<task_name, task> tasks_;

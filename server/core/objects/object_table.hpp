@@ -82,7 +82,6 @@ class object_table {
   void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
             session_id of, std::string const& worker);
   void refuse(caller_id who, call_spec const& c, failure why);
-  /// Returns whether an unfinished closure has drawn from a dataset.
   bool is_drawn_from() const { return !drawing_.empty(); }
   void closure_ended(closure_id closure, bool succeeded);
   void closure_stops(closure_id closure);
@@ -113,7 +112,6 @@ class object_table {
   void answered(stream_id stream, object_id id, call_answer a);
 
   void tick(time_point now);
-  /// Returns a time not later than the next expiry.
   time_point due() const { return due_; }
 
   object_limits const& limits() const { return limits_; }

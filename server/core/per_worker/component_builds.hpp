@@ -38,9 +38,9 @@ struct per_worker_component {
   // Failure of the build (READY), or reason of the abort or rebuild.
   std::optional<failure> error;
   closure_id build{};
-  std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
-  std::uint32_t losses = 0;       // consecutive workers lost during the build
-  std::uint32_t losses_max = 0;   // limit at the last loss; 0: no limit
+  std::uint32_t num_workers = 0;
+  std::uint32_t losses = 0;      // consecutive workers lost during the build
+  std::uint32_t losses_max = 0;  // limit at the last loss; 0: no limit
   std::string lost_by{};
   // Worker lost during a build. Counts as dead once another incarnation connects.
   core::incarnation suspect{};
@@ -70,7 +70,7 @@ struct per_worker_entry {
   std::string submitted_by{};
   time_point created{};
   bool released = false;
-  std::uint64_t users = 0;  // unfinished closures that need it
+  std::uint64_t users = 0;
   /// At most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
   /// Stateful tasks that must build the value. Index -1 means all tasks of the role and is used

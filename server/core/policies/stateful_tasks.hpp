@@ -50,7 +50,6 @@ class stateful_tasks {
   void use(session_number s, task_key const& t);
   /// `name`: for example "ps:1".
   void use(session_number s, std::string_view name);
-  /// Returns the sessions that relied on the task, and clears the list.
   std::vector<session_number> take_users(task_key const& t);
   void forget(session_number s);
 
@@ -61,7 +60,7 @@ class stateful_tasks {
   struct entry {
     std::uint64_t number = 0;
     core::incarnation incarnation{};
-    time_point lost_at = never;  // never: the task is connected
+    time_point lost_at = never;
     std::set<session_number> users;
   };
 

@@ -55,7 +55,7 @@ class watchdog {
   time_point quiet_since_ = never;
   time_point due_ = never;
   duration pause_{};
-  bool progressed_ = false;  // a closure finished in this step
+  bool progressed_ = false;
   bool stalled_ = false;
 };
 

@@ -25,8 +25,8 @@ namespace muster::core {
 struct gang {
   std::string name;
   std::size_t size = 0;
-  std::vector<closure_id> members;  // in schedule order
-  std::size_t ready = 0;            // members that wait only for other members and for a worker
+  std::vector<closure_id> members;
+  std::size_t ready = 0;
   time_point impatient_at = never;  // when to start keeping workers free for the gang
   bool impatient = false;
   std::uint64_t turn = 0;  // position among complete gangs; 0: incomplete
@@ -80,7 +80,6 @@ class gang_table {
     turn = it->first;
     return it->second;
   }
-  /// Returns the next gang that is set apart, in rotation, or 0.
   std::uint64_t next_oversized() {
     if (oversized_.empty()) return 0;
     auto it = oversized_.upper_bound(last_apart_);
@@ -148,7 +147,7 @@ class gang_table {
   std::map<std::uint64_t, gang> all_;
   std::map<std::uint64_t, std::uint64_t> waiting_, oversized_;
   std::map<std::string, std::uint64_t> forming_;
-  std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // gang and member, in this step
+  std::vector<std::pair<std::uint64_t, closure_id>> broken_;
   std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;
   std::uint64_t fleet_ = 1;
 };

@@ -76,8 +76,8 @@ class requirement_table {
 
  private:
   struct entry {
-    requirement const* what = nullptr;  // null: the number is free
-    std::uint32_t holders = 0;          // number of queues
+    requirement const* what = nullptr;
+    std::uint32_t holders = 0;
   };
   std::map<requirement, std::uint32_t> numbers_;
   std::vector<entry> entries_;

@@ -328,7 +328,7 @@ std::string scheduler::misplaced(worker_slots const& w) const {
 }
 
 std::string scheduler::invalid(bool handing_out) const {
-  std::map<session_number, std::pair<std::uint32_t, std::uint32_t>> waiting;  // queued, deferred
+  std::map<session_number, std::pair<std::uint32_t, std::uint32_t>> waiting;
   std::string wrong;
   closures_.for_each([&](slot, closure_record const& r) {
     if (r.deferred()) ++waiting[r.owner].second;

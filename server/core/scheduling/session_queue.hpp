@@ -25,7 +25,7 @@ struct closure_queue {
 struct session_queue {
   session_id id{};
   std::uint32_t weight = 1;
-  std::uint32_t turns_left = 1;       // consecutive turns left
+  std::uint32_t turns_left = 1;
   std::vector<closure_queue> queues;  // newest last
   using queue_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
   std::map<queue_key, std::uint32_t> queue_of;

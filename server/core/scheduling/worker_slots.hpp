@@ -30,8 +30,8 @@ struct placement_class;
 
 enum class readiness : std::uint8_t {
   none,
-  idle,      ///< has an idle slot: served first, one closure per turn
-  prefetch,  ///< can be sent more closures than it can run at once
+  idle,  ///< has an idle slot: served first, one closure per turn
+  prefetch,
 };
 
 using resource_amounts = std::vector<std::pair<std::string, std::uint32_t>>;
@@ -51,8 +51,8 @@ struct worker_slots {
   bool by_name_only = false;  // stateful: accepts only closures that select it explicitly
   std::uint8_t shut = 0;      // bits: why the worker has no turns, see below
   bool idle_noted = false;    // had an idle slot at note_idle() and has received no closure since
-  slot_list running;          // closures in slots, oldest first
-  slot_list prefetched;       // sent but not started, oldest first
+  slot_list running;
+  slot_list prefetched;  // sent but not started, oldest first
   resource_amounts free;
   resource_amounts lent;
   std::vector<per_worker_id> built;

@@ -45,8 +45,8 @@ struct session : job_fact {
   bool full = false;  // the client must pause until a notice allows it to continue
   bool owns_per_worker = false;
   bool unsettled = false;
-  std::string stopped_because;  // error message of closures that are cancelled while stopping
-  bool durable = false;         // changes are reported as facts
+  std::string stopped_because;
+  bool durable = false;
 
   // Only for resumable sessions.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
@@ -152,7 +152,7 @@ class session_table {
   std::vector<std::unique_ptr<session>> own_;
   std::vector<session*> by_number_;
   std::unordered_map<std::string, session_id> by_key_;
-  std::deque<session_id> finished_;  // oldest first; can contain removed sessions
+  std::deque<session_id> finished_;
   std::size_t finished_count_ = 0;
   std::deque<session_id> ended_;
   std::size_t ended_count_ = 0;

@@ -39,7 +39,6 @@ class lineage_book {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
-  /// Records that an unfinished user uses this large input.
   void use(closure_id user, closure_id input);
   /// Returns whether the user's value should be copied to the server now.
   /// @param again whether the user's value can be lost.
@@ -86,7 +85,7 @@ class lineage_book {
   std::unordered_map<closure_id, need> needs_;
   std::unordered_set<closure_id> copied_;
   std::unordered_set<closure_id> alone_;
-  id_queue oldest_;  // inputs that are or were alone
+  id_queue oldest_;
   std::vector<closure_id> less_needed_;
 };
 

@@ -106,7 +106,7 @@ void value_store::drop(slot c, release_reason why, time_point now, bool restored
   bool const on_disk = records_[c].where == value_place::disk;
   auto const bytes = on_disk ? spilled_.at(records_.id_of(c)) : size_of_value(records_[c].value);
   let_go(c);
-  ++held_;  // the record remains
+  ++held_;
   records_[c].where = value_place::gone;
   release_notes_.emplace(records_.id_of(c), release_note{why, now, bytes});
   changes_.values.push_back({records_.id_of(c), value_place::gone, why, restored});

@@ -38,13 +38,13 @@ class value_store {
   struct holder {
     bool holds = false;      // keeps each value until its client releases it
     id_queue values;         // if `holds`: oldest first
-    std::uint64_t live = 0;  // number of values that are neither released nor dropped
+    std::uint64_t live = 0;  // neither released nor dropped
     std::uint64_t bytes = 0;
     std::uint64_t spilled_bytes = 0;
     std::uint64_t blob_bytes = 0;  // size of the blobs that values refer to, counted once per value
     std::vector<closure_id> with_arguments{};
     std::uint64_t retry_turn = 0;  // position in retry_order_; 0: no arguments are kept
-    bool arguments_gone = false;   // some arguments were dropped
+    bool arguments_gone = false;
   };
   /// A value that is being read back, with the calls and closures that wait for it.
   struct reading {
@@ -53,7 +53,7 @@ class value_store {
     session_id repeat{};      // session whose client requested the outcome again
     std::uint64_t token = 0;  // token of the closure whose outcome is repeated
     bool sent = false;
-    bool orphan = false;  // released during the read
+    bool orphan = false;
   };
   struct rebuilding {
     closure_id by{};
@@ -129,7 +129,6 @@ class value_store {
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
-  /// Records that the closure runs again. The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within
@@ -187,7 +186,7 @@ class value_store {
   std::map<closure_id, reading> reads_;
   std::deque<closure_id> reads_waiting_;
   std::size_t reads_sent_ = 0;
-  id_queue in_memory_;  // can be written, oldest first
+  id_queue in_memory_;
   id_queue on_disk_;
   std::uint64_t held_ = 0;
   std::uint64_t blob_bytes_ = 0;
@@ -200,7 +199,6 @@ class value_store {
   std::unordered_map<closure_id, std::uint32_t> runs_;
   id_queue with_arguments_;  // ended closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;
-  // Sessions that keep arguments, oldest first.
   std::map<std::uint64_t, session_number> retry_order_;
   std::uint64_t last_retry_turn_ = 0;
   std::uint64_t retry_bytes_ = 0;

@@ -16,7 +16,7 @@ struct worker {
   bool draining = false;
   bool away = false;  // the connection broke; the worker may still run its closures
   bool waiting = false;
-  bool counted = false;  // counted among the workers that provide its functions
+  bool counted = false;
   time_point away_since{};
   time_point starts_at{};    // end of the wait for the staggered start
   time_point alarm = never;  // while away: when the next closure stops waiting for the worker

@@ -113,9 +113,9 @@ class task_rows {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;    // attached tasks that the caller must treat as lost
+    std::vector<task_row*> silent;
     std::vector<task_row*> given_up;  // tasks whose recovery timeout has just elapsed
-    bool forgot = false;              // rows were deleted since the last sweep
+    bool forgot = false;
   };
   /// @param stalled pause of the server itself, which does not count as silence.
   /// @param awaited returns whether a lost task's row is kept until the task is given up.
@@ -155,7 +155,7 @@ class task_rows {
  private:
   /// The tasks without an explicit index that one worker program has in one job.
   struct worker_group {
-    std::uint32_t size = 0;  // announced number of tasks
+    std::uint32_t size = 0;
     std::uint32_t rows = 0;
     std::uint32_t present = 0;
 
@@ -165,7 +165,7 @@ class task_rows {
   struct job_tally {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
-    std::uint32_t occupied = 0;  // rows with an index in use
+    std::uint32_t occupied = 0;
     std::uint32_t missing = 0;
     std::map<std::uint64_t, worker_group> groups;
   };

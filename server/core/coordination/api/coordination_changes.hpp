@@ -112,7 +112,7 @@ enum class failed_why : std::uint8_t {
   reported,
   silent,
   connection_closed,
-  restarted,          ///< another process tried to replace it without permission
+  restarted,
   generation_failed,  ///< all tasks failed, because errors could not be delivered
   registration_failed,
   shutdown_failed,
@@ -150,7 +150,7 @@ struct devices_brought {
 
 enum class notice_state : std::uint8_t {
   never,
-  listens,  ///< a call waits for the preemption notice
+  listens,
   told,
   lost,  ///< the wait has ended, or the server has restarted
   deaf,  ///< lost, although the task is alive
@@ -212,9 +212,9 @@ enum class barrier_outcome : std::uint8_t {
   task_failed,
   task_left,
   in_error_before,
-  miscounted,           ///< a call has a different use count
-  unknown_participant,  ///< a call names a task that is not in the cluster
-  other_participants,   ///< a call names different participants from the first call
+  miscounted,
+  unknown_participant,
+  other_participants,  ///< a call names different participants from the first call
   no_participant,
   given_up,
   cancelled,

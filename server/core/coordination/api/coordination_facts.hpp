@@ -42,7 +42,7 @@ struct cluster_fact {
 struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
-  bool recoverable = false;  ///< set by the task's request, role or cluster
+  bool recoverable = false;
   bool casualty = false;
   bool ever_connected = false;
   core::incarnation incarnation{};

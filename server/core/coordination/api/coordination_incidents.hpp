@@ -16,7 +16,7 @@ namespace incidents {
 
 struct generation_started {
   std::uint64_t number = 0;
-  std::string task;  ///< first task to register
+  std::string task;
 };
 
 struct generation_failed {
@@ -72,7 +72,7 @@ struct barrier_stuck {
 };
 
 struct notice_unheard {
-  std::string task;   ///< empty: several tasks
+  std::string task;
   std::string tasks;  ///< example: "/job:worker/task:0-2"
   bool set = false;
 };

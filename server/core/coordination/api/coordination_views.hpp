@@ -27,12 +27,11 @@ constexpr auto enum_names(generation_state) {
                                        "RUNNING", failed, "FAILED", finished, "FINISHED");
 }
 
-/// A task's displayed state, more detailed than the wire states.
 enum class agent_health : std::uint8_t {
   missing = 0,
   registering = 1,
   connected = 2,
-  late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
+  late = 3,
   error = 4,
   disconnected = 5,
 };
@@ -93,7 +92,7 @@ struct barrier_view {
   fault_ptr fault;
   time_point started{};
   time_point deadline = never;
-  time_point ended{};  ///< zero while running
+  time_point ended{};
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;
@@ -124,7 +123,7 @@ struct generation_view {
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; zero: none
-  time_point ended{};    ///< zero: not ended
+  time_point ended{};
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};
   std::size_t unheard = 0;  ///< connected tasks that are `unheard` (see agent_view)

@@ -86,7 +86,7 @@ struct poll_for_error {
 struct wait_for_all_tasks {
   caller from;
   task_ref task;
-  std::vector<blob> devices;  ///< encoded descriptions, not interpreted
+  std::vector<blob> devices;
   /// Display names of devices, if any; views keep device_names_max names.
   std::vector<std::string> names = {};
 };
@@ -139,7 +139,7 @@ struct get_key_value_dir {
 struct delete_key_value {
   caller from;
   std::string key;
-  bool visits = false;  ///< see insert_key_value
+  bool visits = false;
 };
 
 struct enter_barrier {

@@ -33,7 +33,6 @@ struct barrier {
   std::shared_ptr<participants const> who;
   // Waiting calls while running, indexed as `who`. 0 if the task has not arrived.
   std::vector<call_id> calls;
-  // Arrival times, indexed as `who`.
   std::vector<time_point> came;
   // Whether the task arrived and was answered before its own deadline, indexed as `who`. A task for
   // which this is true is not missing.

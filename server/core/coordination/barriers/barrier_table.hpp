@@ -37,7 +37,7 @@ struct arrival {
   bool begins_again = false;
   bool visits = false;
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
-  bool with_unknown = false;  // names a participant that is not in the cluster
+  bool with_unknown = false;
   barrier_purpose purpose = barrier_purpose::user;
 };
 
@@ -51,7 +51,7 @@ enum class arrival_fit : std::uint8_t {
 
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
-  fault_ptr fault = nullptr;  ///< null: passed
+  fault_ptr fault = nullptr;
   task_index by = no_task;
 };
 

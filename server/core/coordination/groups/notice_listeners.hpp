@@ -38,7 +38,6 @@ class notice_waits {
     if (a.calls > 0 && --a.calls > 0) return;
     if (a.is == state::listens) set(t, told ? state::told : state::lost);
   }
-  /// Records that the task listened before the server restarted.
   void restore(task_index t) { set(t, state::lost); }
   void forget(task_index t) {
     tasks_[t].calls = 0;

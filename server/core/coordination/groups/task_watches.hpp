@@ -56,7 +56,6 @@ class task_watches {
 
  private:
   std::set<call_id> watchers_;
-  // last states sent for each list, or null
   std::vector<std::shared_ptr<task_states const>> snapshots_;
   time_point snapshot_at_{};
   time_point due_ = never;

@@ -20,7 +20,7 @@
 namespace muster::core::coordination {
 
 struct task : task_fact {
-  std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
+  std::optional<core::incarnation> registering;
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
   time_point beat_at{};      // last heartbeat since the task connected; zero: none
@@ -28,7 +28,7 @@ struct task : task_fact {
   // Neighbors in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
-  time_point last_seen{};  // last call of any kind
+  time_point last_seen{};
   std::string peer;
 
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
@@ -88,7 +88,6 @@ class task_registry {
     return longest_silent_ == no_task ? never : tasks_[longest_silent_].alive_at;
   }
 
-  /// Sets the identities by which the task's calls are recognized.
   void identify(task_index t, core::incarnation i, std::string const& peer);
   /// Returns the task with this incarnation, otherwise with this address, otherwise `no_task`.
   task_index find(core::incarnation i, std::string const& peer) const;

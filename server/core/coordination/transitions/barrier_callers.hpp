@@ -56,7 +56,6 @@ class barrier_callers {
   /// Blames the missing tasks for the failure of one of the service's barriers. The other tasks are
   /// casualties.
   void blame_missing(barrier const& b);
-  /// Returns null, or the error.
   fault_ptr bring(wait_for_all_tasks& r);
 
   device_exchange const& devices() const { return devices_; }

@@ -55,7 +55,6 @@ struct step_frame {
   void answer(call_id call, Body body) {
     fx_->replies.push_back({call, nullptr, std::move(body)});
   }
-  /// `coordination`: see fault.
   void refuse(caller const& from, code c, std::string_view message, bool coordination = true) {
     answer(from.call, refusal(c, message, coordination));
   }
@@ -78,7 +77,7 @@ struct step_frame {
     if (from.deadline != never) {
       auto const left = std::max(from.deadline, now) - now;
       auto const margin = std::clamp(left / 20, limits.answer_margin_min, limits.answer_margin_max);
-      w.deadline = now + left - std::min(margin, left / 2);  // even a short wait is parked
+      w.deadline = now + left - std::min(margin, left / 2);
     }
     calls.park(from.call, w);
   }

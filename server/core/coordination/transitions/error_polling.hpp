@@ -27,7 +27,6 @@ class error_polling {
   bool polled() const { return polls_.polled(); }
   /// Returns whether each task receives errors individually and stays connected until then.
   bool told_one_by_one() const { return polled() || by_heartbeat(); }
-  /// Answers all polls, once per generation.
   void broadcast(fault_ptr const& f);
   /// Returns the refusal of a heartbeat that delivers the common error. Returns null if there is no
   /// error, or if the task has received it.

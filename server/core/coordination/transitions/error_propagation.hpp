@@ -38,7 +38,6 @@ class error_propagation {
   void finish_external_failure(fault_ptr const& f);
   /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
-  /// Removes the tasks from running barriers, which continue or end.
   void leave_barriers(std::vector<task_error> const& gone);
   /// REQUIRES: the barrier is running.
   barrier_end end_barrier(barrier_number n, barrier_verdict v);

@@ -58,7 +58,6 @@ class membership {
     notices_.check_notice_wait(t);
     return polls_.unheard(t);
   }
-  /// Returns false if the task is already in error.
   bool fail(task_index t, fault_ptr const& f, failed_why why) {
     if (!registry_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
     notices_.forget(t);

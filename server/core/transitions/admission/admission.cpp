@@ -38,7 +38,7 @@ void admission::form_gangs(session const& s, std::vector<closure_spec> const& sp
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
     if (restored ? has_started(core_.closures[(*restored)[k]])
                  : s.traits().resumable && s.by_token.contains(spec.token))
-      continue;  // already in the gang, or started
+      continue;
     core_.scheduler.gangs.expect(spec.extras->options.gang);
   }
 }

@@ -76,7 +76,6 @@ class lifecycle {
   /// If other values depend on a released value, keeps its record, without its token. Returns
   /// whether the record was kept. REQUIRES: a resumable session holds the value.
   bool keep_for_others(slot c);
-  /// Deletes closures and values that other closures no longer need.
   void forget_unneeded_inputs();
   void end_failed_inputs();
   /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed, and no worker executes it.
@@ -110,7 +109,8 @@ class lifecycle {
   /// closures. Visits all queues; for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
   void enqueue(slot c);
-  /// Returns whether the closure's options allow a retry after a user error.
+  /// Retries the closure after a user error if its options allow a retry. Returns whether the
+  /// closure is retried.
   bool retry(worker& w, slot c, core::failure const& f);
   /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);

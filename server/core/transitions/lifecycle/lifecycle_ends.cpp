@@ -271,7 +271,7 @@ void lifecycle::unuse_per_worker(closure_extras const& x) {
 void lifecycle::built(slot c, stream_id on) {
   auto& r = core_.closures[c];
   auto* v = core_.builds.find(per_worker_id{r.token});
-  if (!v) return;  // released during the build
+  if (!v) return;
   auto* w = core_.registry.find(on);
   if (!w) return;
   auto& part = v->components.at({w->task->job, w->task->index});

@@ -167,7 +167,7 @@ bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
 
 void lifecycle::deadline_passed(slot c) {
   auto& r = core_.closures[c];
-  r.details->deadline = never;  // the alarm has fired
+  r.details->deadline = never;
   r.timed_out = true;
   if (r.worker != worker_number{}) return ask_to_stop(c);
   expire(c);

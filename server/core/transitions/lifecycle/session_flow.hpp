@@ -32,7 +32,6 @@ class session_flow {
   void report_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
-  /// Returns whether no closure is queued, running or to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
   /// Returns whether no closures are left that the session's error or a cancellation must end.
   /// Closures with own_error do not count.

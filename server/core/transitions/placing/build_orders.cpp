@@ -220,7 +220,7 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
 
 void build_orders::continue_build(worker const& w, slot c) {
   auto* v = core_.builds.find(per_worker_id{core_.closures[c].token});
-  if (!v) return;  // released during the build
+  if (!v) return;
   auto& part = v->components.at({w.task->job, w.task->index});
   part.build = core_.closures.id_of(c);
   core_.builds.cancel_build(w.stream, v->id);

@@ -17,7 +17,6 @@ class dispatcher {
       : core_(core), life_(life), building_(building) {}
 
   void dispatch();
-  /// Retracts prefetched closures that workers with long-idle slots can run.
   void retract();
   /// Returns up to five closures that have run longest.
   std::vector<stalled_closure> oldest_running() const;

@@ -111,7 +111,7 @@ void session_ends::settle(session& s) {
   }
   if (s.stopping || s.sealed)
     core_.step.fx.notices.push_back({s.id, notice_kind::drained, s.generation, {}});
-  if (s.stopping) {  // the next generation starts without errors
+  if (s.stopping) {
     s.stopping = false;
     if (s.traits().resumable && s.first_error) {
       s.raised = std::move(s.first_error);

@@ -22,7 +22,6 @@ class session_requests {
   void seal(seal_session const& e);
   /// Errors: NOT_FOUND.
   void cancel_all(cancel_session const& e);
-  /// Stops, then deletes the session of a stream whose client has left.
   void close(close_session const& e);
   /// Errors: FAILED_PRECONDITION if the job has not ended; NOT_FOUND.
   void delete_job(delete_session const& e);

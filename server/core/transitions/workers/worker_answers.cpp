@@ -39,7 +39,6 @@ std::chrono::milliseconds pause_before_retry(unsigned losses) {
 
 }  // namespace
 
-// Functions that run for every answer are inline.
 [[gnu::always_inline]] inline slot worker_answers::held_by(worker const& w, closure_id id,
                                                            std::uint32_t attempt) const {
   slot const c = core_.closures.find(id);

@@ -38,7 +38,6 @@ class worker_answers {
   }
   bool tolerate_timeout(worker& w, slot c, failure const& f);
   void note(worker const& w, slot c, worker_result const& r);
-  /// Records the answer of a closure that was not short.
   void note_long(worker const& w, slot c, worker_result const& r, bool ok);
   void lay_out(worker const& w, std::size_t first);
   /// REQUIRES: the worker holds the attempt that it answers.

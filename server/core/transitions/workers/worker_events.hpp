@@ -85,7 +85,6 @@ class worker_events {
   /// worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
-  /// Handles a stateful task's new worker. Another incarnation has lost the state.
   void on_state_attached(task_row const& t);
   void on_state_lost(task_row const& t, std::string const& why, bool final);
   void retire(worker& w);
