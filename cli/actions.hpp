@@ -36,7 +36,6 @@ class parsed_action {
 /// @throws command_error (usage) that names an unknown flag
 std::vector<std::string> remaining_arguments(CLI::App const& verb,
                                              std::vector<std::string> const& literal);
-/// Adds `--cluster` to commands about closures.
 void add_closure_cluster_option(CLI::App& verb, std::string& cluster);
 std::string of_cluster(std::string const& name);
 void add_cluster_option(CLI::App& verb, std::string& cluster);

@@ -15,7 +15,6 @@ class body_flags {
  public:
   using texts = std::vector<std::string>;
 
-  /// Sets the command to which further flags are added.
   void of(CLI::App& verb) { verb_ = &verb; }
 
   /// `T` is a string, a number, or a list of strings.
@@ -45,12 +44,12 @@ class body_flags {
     });
     return add_duration(*verb_, flag, *to, help);
   }
-  /// Adds a repeatable flag NAME=VALUE. `read` converts a value to JSON.
+  /// `read` converts a value to JSON.
   CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {},
                      json::value (*read)(std::string const&) = nullptr);
-  /// Adds a flag without a value, which sets the member to `given`. "--durable,!--no-durable" also
-  /// has a negative form.
+  /// The flag has no value and sets the member to `given`. "--durable,!--no-durable" also has a
+  /// negative form.
   CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
                     bool given = true);
 

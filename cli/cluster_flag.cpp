@@ -63,7 +63,6 @@ muster::status set_recoverable_jobs(cluster_spec& spec, std::string_view part,
   return {};
 }
 
-// An empty list means that no job is stateful.
 void set_stateful_jobs(cluster_spec& spec, std::string_view names) {
   auto& jobs = spec.stateful_jobs.emplace();
   if (names.empty()) return;

@@ -24,7 +24,7 @@ enum exit_status : int {
   exit_unreachable = 3,  // no server answers at the address
 };
 
-/// Ends a command with this exit status after printing one line to stderr.
+/// Prints one line to stderr and ends the command with this exit status.
 class command_error : public std::runtime_error {
  public:
   command_error(exit_status status, std::string const& line)
@@ -126,14 +126,12 @@ CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const
   return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
 }
 
-/// Does not show the default.
 template <class Number>
 CLI::Option* add_number(CLI::App& verb, std::string const& name, Number& value,
                         std::string const& help, std::int64_t least, std::uint64_t most) {
   return verb.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
 }
 
-/// Shows the default.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help, std::int64_t least = 0) {
@@ -141,7 +139,7 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
-/// Accepts a size such as "64MiB", and shows the default.
+/// Accepts a size such as "64MiB".
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {

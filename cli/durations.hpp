@@ -11,14 +11,13 @@ namespace muster::cli {
 
 using duration = std::chrono::microseconds;
 
-/// Parses numbers with units (us, ms, s, m, h, d), or "0". Returns nothing if the text is invalid.
+/// The units are us, ms, s, m, h and d; "0" needs none. Returns nothing if the text is invalid.
 std::optional<duration> parse_duration(std::string_view text);
 /// The exact inverse of parse_duration().
 std::string to_string(duration d);
 /// Returns one or two significant digits: "0.4 s", "12 s", "3 min", "2 h".
 std::string rounded(duration d);
 
-/// Shows the default.
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, duration& value,
                           std::string const& help);
 CLI::Option* add_duration(CLI::App& verb, std::string const& name, std::optional<duration>& value,

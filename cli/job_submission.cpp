@@ -82,8 +82,7 @@ class no_room_error : public command_error {
   using command_error::command_error;
 };
 
-/// Appends closures to an open job. While the server is full, sends fewer and fewer lines at a
-/// time, finally one per second.
+/// While the server is full, sends fewer and fewer lines at a time, finally one per second.
 class appender {
  public:
   /// @param whole all closures form one gang and must be sent in one request
@@ -170,7 +169,7 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// Skips the first `skipped` lines. Returns as append().
+/// Returns as append().
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped,
                 room_wait const& wait) {
@@ -184,7 +183,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   appender closures(server, job, whole, wait);
   std::string chunk, line;
   std::size_t number = 0, in_chunk = 0;
-  auto first = skipped;  // of the chunk
+  auto first = skipped;
   while (read_line(lines, line, name, number + 1)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

@@ -27,11 +27,9 @@ json::value argument(std::string const& text);
 /// strings.
 std::vector<std::string> nearly_json(std::vector<std::string> const& arguments);
 
-/// Returns the job as the server describes it.
 json::value submit_one(rest& server, job_request const& request,
                        std::vector<std::string> const& arguments);
 
-/// Options for waiting while the server is full.
 struct room_wait {
   wait_limit limit;
   bool quiet = false;  // do not print the reason

@@ -25,7 +25,6 @@ class line_printer {
   bool is_terminal() const { return terminal_; }
   /// Prints control characters as spaces.
   void line(std::string const& source, std::string const& text, bool ended);
-  /// Begins a new row if the last line is incomplete.
   void end();
 
  private:
@@ -37,7 +36,6 @@ class line_printer {
 /// it is not the first, and the level if there is one. Control characters become spaces.
 std::string log_text(json::value const& line, bool several);
 
-/// Log lines, and the position for the next query.
 struct log_lines_read {
   json::array lines;
   std::uint64_t after = 0;

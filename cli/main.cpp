@@ -1,4 +1,3 @@
-// Declares the commands, parses the command line, and runs the chosen command.
 #include <absl/synchronization/mutex.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,13 +38,11 @@ struct verb_group {
   std::vector<void (*)(CLI::App&, choice&)> verbs;
 };
 
-// Sets the group of the commands that were added since the last call.
 void name_group(CLI::App& app, char const* name) {
   for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; }))
     if (verb->get_group() == "Subcommands") verb->group(name);
 }
 
-// Adds commands in the order of `muster --help`, then common flags.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
        {verb_group{
@@ -104,7 +101,6 @@ int printed(CLI::App const& app, int status) {
   return complain(app, "its output could not be written" + why, exit_failed);
 }
 
-// Returns a hint if the server's disk is full and the command has a suitable flag.
 std::string hint_for(CLI::App const& verb, request_end const& end) {
   constexpr unsigned insufficient_storage = 507;
   bool const may_forget = verb.get_option_no_throw("--durable") != nullptr;

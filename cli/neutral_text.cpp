@@ -44,7 +44,6 @@ void append_escape(std::string& to, std::uint32_t code) {
   to += text.data();
 }
 
-// Returns the number of bytes of an incomplete character at the end of the text.
 std::size_t begun_at_end(std::string_view text) {
   for (std::size_t n = 1; n <= 3 && n <= text.size(); ++n) {
     char const c = text[text.size() - n];

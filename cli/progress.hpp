@@ -27,14 +27,13 @@ job_counts counts_of(json::value const& job);
 /// its closures have ended, otherwise WAITING. With --output json, scripts read `state`.
 std::string state_of(json::value const& job);
 
-/// Formats a job's progress. Uses neither a clock nor a terminal.
+/// Uses neither a clock nor a terminal.
 class progress_text {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   /// Returns "[######......] 512/1,024  8 running, 504 waiting  1,200/s  0.4 s left".
   std::string bar(job_counts const& c, time_point now);
-  /// Returns the text of bar() without the bar.
   std::string line(job_counts const& c, time_point now);
 
  private:
@@ -69,7 +68,6 @@ class screen {
   std::string text_;
 };
 
-/// A timeout that starts at construction.
 struct wait_limit {
   using clock = std::chrono::steady_clock;
 

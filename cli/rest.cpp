@@ -116,8 +116,7 @@ std::string rest::reachable(std::string const& address) const {
   return at.text();
 }
 
-// Selects the server that is ready. If none is, retries for `patience`, because another server may
-// be about to take over.
+// If no server is ready, retries for `patience`, because another server may be about to take over.
 void rest::choose() {
   if (chosen_ || (urls_.size() == 1 && !answered_)) return;
   constexpr auto patience = std::chrono::seconds(15);

@@ -27,25 +27,19 @@ struct rest_options {
 /// Returns the token, or else the first line of the token file, or an empty string.
 /// @throws command_error (usage) if the file cannot be read
 std::string credential(std::string const& token, std::string const& token_file);
-/// Adds --ca, --cert and --key.
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key);
 /// @throws command_error (usage) that names an unusable file
 void check_tls_files(https_options const& files);
-/// Adds --token and --token-file.
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
-/// Adds --url, --token, --token-file, --ca, --cert and --key.
 void add_rest_options(CLI::App& verb, rest_options& options);
 
 enum class output_format { table, json };
-/// Adds --output table|json.
 void add_output_option(CLI::App& verb, output_format& format);
 
-/// Options of most commands that query a server.
 struct server_options {
   rest_options rest;
   output_format output = output_format::table;
 };
-/// Adds --output, and the flags of add_rest_options().
 void add_server_options(CLI::App& verb, server_options& options);
 
 /// Prints an answer unchanged if JSON is requested; otherwise returns false.
@@ -79,7 +73,7 @@ class rest {
  public:
   /// @param options `url` can be a comma-separated list. Requests are sent to the active server.
   explicit rest(rest_options options);
-  /// Returns the URL of the server that answered last.
+  /// The URL of the server that answered last.
   std::string const& url() const { return options_.url; }
   bool sends_token() const { return !options_.token.empty(); }
   /// Returns an address reported by the server. A wildcard host is replaced by the host of the
@@ -92,7 +86,7 @@ class rest {
 
   /// @throws request_error with the problem's text if the status is not 2xx
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
-  /// Returns the entries of `key` in all pages of a listing.
+  /// Reads all pages of a listing.
   json::array all(std::string const& path_and_query, std::string_view key);
   /// Like all(), but returns at most `limit` entries. `more` is set if there are further entries.
   json::array some(std::string const& path_and_query, std::string_view key, std::size_t limit,
@@ -116,7 +110,6 @@ class rest {
   bool stream(std::string const& path_and_query, muster::http_client::line_handler const& line,
               duration patience = {});
 
-  /// Returns the error of an answer that is not 2xx.
   static request_error problem(muster::http_response const& response);
 
  private:
@@ -150,7 +143,6 @@ std::uint64_t count_of(json::value const& object, std::string_view key);
 double real_of(json::value const& object, std::string_view key);
 bool is_true(json::value const& object, std::string_view key);
 json::value const& field_of(json::value const& object, std::string_view key);
-/// Returns the joined strings of a list.
 std::string texts_of(json::value const& object, std::string_view key, char const* between = ", ");
 /// Returns the list in an answer, or the answer itself if it is a list.
 json::array const& list_of(json::value const& answer, std::string_view key);

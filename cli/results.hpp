@@ -22,7 +22,7 @@ class result_printer {
       : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
   void print(std::string_view line);
-  /// Prints the table, or a line on stderr if several values were all null.
+  /// Prints a line on stderr if several values were all null.
   void finish();
 
  private:
@@ -34,7 +34,6 @@ class result_printer {
   bool has_value_ = false;
 };
 
-/// Prints existing results in schedule order.
 void print_results(rest& server, std::string const& job, result_format format);
 
 /// Returns 0 for SUCCEEDED; otherwise prints the error to stderr and returns 1.

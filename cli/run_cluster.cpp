@@ -109,7 +109,6 @@ run_cluster find_cluster(run_sources const& sources) {
     check(r);
     return r;
   } catch (cluster_error const& e) {
-    // A job, task or variable is missing.
     bool const missing = e.kind() == cluster_error::code::missing;
     throw command_error(missing ? exit_usage : status_of(e), e.what());
   }

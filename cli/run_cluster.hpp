@@ -11,7 +11,7 @@ namespace muster::cli {
 struct run_sources {
   std::optional<int> nproc;
   std::string cluster_from, cluster_file;
-  std::string task;  // for example "worker:3"
+  std::string task;
 };
 
 struct run_cluster {
@@ -28,7 +28,6 @@ struct run_cluster {
 /// valid and contains the task.
 run_cluster find_cluster(run_sources const& sources);
 
-/// Returns workers of this machine, one for each port.
 cluster_spec local_workers(std::vector<int> const& ports);
 
 }  // namespace muster::cli

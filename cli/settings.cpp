@@ -48,7 +48,6 @@ std::vector<std::string> settings_in(CLI::App const& verb) {
   return names;
 }
 
-// Returns true for aliases as well.
 bool has(CLI::App const& verb, std::string const& key) {
   auto const known = [&key](CLI::App const& one) {
     auto const* option = one.get_option_no_throw("--" + key);

@@ -24,7 +24,6 @@ std::size_t edits(std::string const& a, std::string const& b) {
   return d[a.size()][b.size()];
 }
 
-// Names in other programs, with the corresponding commands.
 std::map<std::string, char const*> const& other_names() {
   static std::map<std::string, char const*> const all = {
       {"status", "'muster jobs', 'muster tasks' or 'muster doctor'"},

@@ -30,7 +30,6 @@ class table {
   std::vector<std::vector<std::string>> rows_;  // the first row contains the titles
 };
 
-/// Returns for example "1,234,567".
 std::string with_thousands(std::uint64_t n);
 /// Returns untrusted text as one safe line (see neutral_text) of at most `width_max` characters. An
 /// ellipsis marks a cut.

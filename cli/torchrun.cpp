@@ -31,7 +31,6 @@ struct hint {
   char const* launch;
 };
 
-// Unsupported flags of torchrun and similar programs, with replacements.
 std::map<std::string, hint> const& without_meaning() {
   constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
   constexpr char ends[] = "Muster detects the end of a process at once; remove it";

@@ -13,7 +13,7 @@ namespace muster::cli {
 /// Explanation of a job's first closure in a state. The ID is empty if there is none.
 struct explained_closure {
   std::string id, text;
-  std::string called;  // of the callable; empty if unknown
+  std::string called;
   std::string reason;  // code such as "NO_WORKER"
   std::string cause;   // of a wait: the text without state and age
 };
@@ -40,7 +40,6 @@ class waiting_reason {
   std::string last_reported_;  // code of the last reported reason
 };
 
-/// `state` is for example "QUEUED".
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 
 }  // namespace muster::cli

@@ -38,7 +38,6 @@ class attempt {
   /// Forwards a stop signal, and sends SIGKILL after the grace period. Does not count as a failure.
   void stop(int signal);
   void kill();
-  /// Forwards a signal that does not stop the programs.
   void forward(int signal);
   void resume();
   std::size_t running() const;

@@ -27,7 +27,6 @@ class descriptor_writer {
   };
 
   explicit descriptor_writer(callbacks c);
-  /// Writes pending text unless abandon() was called.
   ~descriptor_writer();
   descriptor_writer(descriptor_writer const&) = delete;
 

@@ -32,7 +32,6 @@ struct attempt_result {
 /// `raw` is the status that wait() returned.
 void set_status(ending& e, int raw);
 
-/// Returns why a command could not be started, from the error of start_child().
 std::string start_error(std::string const& command, std::system_error const& e);
 
 /// Returns for example "exit status 3" or "SIGSEGV".

@@ -1,4 +1,3 @@
-// The loop of a run: start, reap, forward signals, restart or end.
 #include "launch/launcher.hpp"
 
 #include <signal.h>
@@ -153,8 +152,8 @@ class launcher {
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
   int restarts_ = 0;
-  int counted_ = 0;      // counted towards max_restarts
-  int stop_signal_ = 0;  // last stop signal
+  int counted_ = 0;  // counted towards max_restarts
+  int stop_signal_ = 0;
   bool pausing_ = false;
   bool ending_ = false;
   int status_ = 0;

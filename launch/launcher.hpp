@@ -41,11 +41,10 @@ constexpr int processes_max = 256;
 /// @throws std::system_error
 std::vector<int> free_ports(std::size_t count);
 
-/// Runs the tasks and returns the exit status: 0, that of the first failure (128 + n after signal
-/// n), or 127 if the command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are
-/// forwarded and end the run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are
-/// forwarded. No process remains. A stop signal before the start returns 128 + n and starts
-/// nothing.
+/// Returns the exit status: 0, that of the first failure (128 + n after signal n), or 127 if the
+/// command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are forwarded and end the
+/// run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are forwarded. No process remains.
+/// A stop signal before the start returns 128 + n and starts nothing.
 /// @throws std::runtime_error, std::system_error before anything runs, and exceptions of `roles`
 int run(launch_options options);
 

@@ -21,12 +21,10 @@ std::string prefix_of(std::string const& name, std::size_t number, bool colour) 
   return on + name + " |" + (colour ? "\x1b[0m" : "") + " ";
 }
 
-// Lines of the same source replace each other on a terminal.
 std::string source_of(std::size_t task, output::stream s) {
   return std::to_string(task) + (s == output::stream::err ? "e" : "o");
 }
 
-// The beginning of a file is dropped in units of this size.
 constexpr std::uint64_t hole_bytes = std::uint64_t{1} << 20;
 
 // Returns "worker-3.log" for "worker:3". A role name can contain any characters.

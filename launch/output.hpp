@@ -37,14 +37,12 @@ class output {
   /// Returns the number of the task for its lines. A task that was added before continues its file.
   /// @throws std::runtime_error that names the file
   std::size_t add_task(std::string const& name);
-  /// Shows a line of a task, with the task name before it.
   void line(std::size_t task, stream s, std::string_view text);
   /// Shows an unfinished line on a terminal. If output is not shown, stores the line with a
   /// carriage return at its end; readers that use `overwritten` replace it by the next line. Cut at
   /// `unfinished_bytes_max`.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
-  /// Writes a line of the launcher to stderr.
   void say(std::string_view text);
 
   /// Returns whether readers should pause until `resume` is called.
@@ -53,7 +51,6 @@ class output {
 
   /// Calls `written` when all output so far was written or abandoned.
   void mark(std::function<void()> written);
-  /// Calls `done` when all output was written or abandoned.
   void finish(std::function<void()> done);
   void abandon();
 

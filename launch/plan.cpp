@@ -265,7 +265,7 @@ class planner {
   }
 
   plan_request const& request_;
-  std::vector<task> tasks_;   // of the cluster
+  std::vector<task> tasks_;
   std::vector<task> ranked_;  // training tasks by rank
 };
 

@@ -16,7 +16,7 @@ namespace muster::launch {
 struct role {
   std::string name;  // for example "worker:3"
   std::vector<std::string> argv;
-  std::map<std::string, std::string> environment;  // complete
+  std::map<std::string, std::string> environment;
   /// Runs until all other programs have ended successfully, and is then stopped.
   bool serves = false;
   std::string cwd{};                   // if empty, the launcher's directory
@@ -50,7 +50,6 @@ struct plan_request {
   /// be empty.
   std::string python_site{};
   std::string run_id = "none";  // torchrun's name of a run without an ID
-  /// Environment of this process, and variables that override everything.
   std::map<std::string, std::string> inherited{}, added{};
 };
 
@@ -61,7 +60,6 @@ struct plan_request {
 ///   and if `ends_with` names an unknown task
 std::vector<role> plan(plan_request const& request);
 
-/// Returns whether Muster sets this variable for each attempt.
 bool is_set_per_attempt(std::string_view variable);
 
 }  // namespace muster::launch

@@ -115,7 +115,6 @@ void become_launcher() {
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
 }
 
-// Suspends both processes, like Ctrl-Z in a shell.
 void suspend(pid_t launcher) {
   ::kill(launcher, SIGSTOP);
   ::raise(SIGSTOP);
@@ -135,7 +134,7 @@ bool is_set(file_descriptor const& event) {
   return ::poll(&look, 1, 0) > 0;
 }
 
-// Returns the launcher's status. There is no deadline, because a run can take any time.
+// A run can take any time, so there is no deadline.
 int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const& begun,
               sigset_t const& heard) {
   for (int stops = 0;;) {

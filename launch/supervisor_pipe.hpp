@@ -17,7 +17,6 @@ class supervisor_pipe {
     std::function<void()> on_gone;  // once, as the last callback
   };
 
-  /// `line` is returned by split().
   supervisor_pipe(boost::asio::io_context& io, file_descriptor line, callbacks c);
   /// Reads until the supervisor exits, without a deadline.
   void listen();

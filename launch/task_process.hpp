@@ -43,12 +43,10 @@ class task_process {
   bool started() const { return pid_ != 0; }
   bool running() const { return pid_ != 0 && !ended_; }
   bool finished() const { return finished_; }
-  /// Sends a signal to the process group while the program is running.
   void signal(int number) const;
   /// Handles the exit of the process. Reads its remaining output. If other processes keep the
   /// streams open, reads only for `linger`.
   void ended();
-  /// Continues reading after the output was full.
   void resume();
   std::vector<std::string> last_errors() const { return last(output::stream::err); }
   std::vector<std::string> last_output() const { return last(output::stream::out); }
@@ -71,7 +69,6 @@ class task_process {
     return {lines.begin(), lines.end()};
   }
   void take(output::stream s, std::string_view line);
-  /// Forwards lines that have been unfinished for a second.
   void report_pending_line();
   void read(reader& r);
   void close(reader& r);

@@ -28,8 +28,7 @@ struct finding {
 };
 using findings = std::vector<finding>;
 
-/// Compares the server's clock with this machine's. `date` is the Date header, in whole seconds, of
-/// a response that was sent between the two times.
+/// `date` is the Date header, in whole seconds, of a response that was sent between the two times.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered);
 /// Parses "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if the text is invalid.
@@ -40,12 +39,11 @@ finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t
 
 finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint64_t all_bytes);
 
-/// `where` is the file or URL of the certificate.
 finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now);
 
-/// Compares this program, the server, and the server's workers (rows of tasks).
+/// `tasks` contains the workers' rows.
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
@@ -54,7 +52,7 @@ findings judge_versions(std::string const& here, std::string const& server,
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 
-/// Assesses the version of etcd. Returns nothing if it is unknown.
+/// Returns nothing if the version is unknown.
 findings judge_etcd(std::string const& version);
 
 findings judge_alerts(json::array const& items, std::string const& url);

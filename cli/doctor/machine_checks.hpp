@@ -13,7 +13,6 @@ constexpr std::chrono::seconds patience{3};
 
 /// `address` is HOST:PORT. `what` is for example "gRPC of cluster train".
 finding probe_address(std::string const& what, std::string const& address);
-/// Checks that a server can listen at the address.
 finding check_free_port(std::string const& address);
 finding check_files();
 /// Reports variables that TensorFlow's coordinator reads and Muster ignores.

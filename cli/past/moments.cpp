@@ -11,7 +11,6 @@ std::int64_t server_ms(rest& server) {
   return number_of(server.get("/api/v1/stream?to_ms=0&limit=1"), "now_ms");
 }
 
-// Returns nothing if the whole text does not match the form.
 std::optional<std::tm> read(std::string const& text, char const* form, std::tm from) {
   auto const* const end = strptime(text.c_str(), form, &from);
   if (!end || *end != '\0') return {};

@@ -23,7 +23,6 @@ struct time_range {
   /// Returns "from_ms=…&to_ms=…&", without missing parts.
   std::string query(rest& server) const;
 };
-/// Adds --from and --to.
 void add_time_range(CLI::App& verb, time_range& range, std::string const& what);
 
 }  // namespace muster::cli

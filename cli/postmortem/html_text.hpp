@@ -21,9 +21,7 @@ std::string utc(std::int64_t ms, bool exact = false);
 std::string clock_of(std::int64_t ms);
 /// Returns for example "0.3 ms", "12.3 s", "3 min 5 s" or "3 d 4 h".
 std::string lasted(double ms);
-/// Returns for example "12.5 GiB".
 std::string in_bytes(double bytes);
-/// Returns for example "1 rank" or "1,200 ranks".
 std::string plural(std::uint64_t n, std::string const& what);
 
 }  // namespace muster::cli::postmortem

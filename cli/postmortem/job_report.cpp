@@ -19,7 +19,6 @@ std::string in_words(json::value const& error) {
   return shown(error, "kind") + " " + (type.empty() ? "" : type + ": ") + shown(error, "message");
 }
 
-// Describes the job's own error and, if known, its closure.
 std::string first_failure(json::value const& job, json::array const& failed) {
   auto const& error = field_of(job, "error");
   for (auto const& c : failed)

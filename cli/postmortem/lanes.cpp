@@ -1,4 +1,3 @@
-// Divides time into columns. A lane has one path for each colour.
 #include "cli/postmortem/lanes.hpp"
 
 #include <algorithm>

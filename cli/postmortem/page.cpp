@@ -26,7 +26,6 @@ std::vector<named> all_of(std::string_view keys) {
   return all;
 }
 
-// Returns a strip for each value that the machine reported in this time.
 std::string strips(json::value const& machine, std::int64_t from, std::int64_t to) {
   struct figure {
     char const *key, *name;

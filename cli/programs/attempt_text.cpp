@@ -9,7 +9,7 @@
 namespace muster::cli {
 namespace {
 
-// Returns the time since the attempt began. The dashboard and --output json show the absolute time.
+// The dashboard and --output json show the absolute time.
 std::string since(json::value const& a, std::int64_t at) {
   auto const ms = at - number_of(a, "begun_ms");
   auto const tenths = (ms + 50) / 100;

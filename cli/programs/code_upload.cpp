@@ -1,5 +1,3 @@
-// Uploads the directory only if the server reports that it is missing when the program is
-// submitted.
 #include "cli/programs/code_upload.hpp"
 
 #include <absl/strings/escaping.h>

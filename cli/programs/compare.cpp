@@ -54,7 +54,6 @@ void add_latecomers(rest& server, std::string const& path, std::string const& at
   }
 }
 
-// Reads one attempt, or the whole program with its last attempt.
 side look_at(rest& server, std::string const& name) {
   auto const hash = name.rfind('#');
   auto const path = path_of_program(server, name.substr(0, hash));
@@ -146,7 +145,6 @@ std::string title(json::value const& of) {
   return text_of(of, "program") + (attempt.empty() ? "" : "#" + attempt);
 }
 
-// Returns for example "+12 %".
 std::string change(double a, double b) {
   if (a == b) return "same";
   if (a <= 0 || b <= 0) return {};

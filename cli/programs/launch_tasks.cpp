@@ -22,7 +22,6 @@ std::uint64_t count_in(std::string_view text, std::string const& all) {
   return *count;
 }
 
-// Parses "8" or "2-8".
 json::object group_of(std::string_view text, std::string const& all) {
   auto const dash = text.find('-');
   if (dash == std::string_view::npos) return {{"count", count_in(text, all)}};

@@ -26,7 +26,6 @@ std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes)
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 
-/// Returns the member `tasks` of a submission.
 /// @throws command_error (usage) that names the wrong flag
 json::object tasks_json(launch_tasks const& given);
 bool all_have_commands(json::object const& tasks);

@@ -51,7 +51,7 @@ std::string title_of(json::value const& program) {
 std::string cause_of(json::value const& program) {
   auto const& cause = field_of(program, "cause");
   if (cause.is_null()) return {};
-  auto text = for_terminal(text_of(cause, "text"));  // includes the task and its host
+  auto text = for_terminal(text_of(cause, "text"));
   auto const& last = list_of(cause, "stderr");
   if (!last.empty()) text += "\n  its last lines on stderr:";
   for (auto const& line : last)

@@ -20,14 +20,13 @@ std::string rank_label_of(json::value const& rank, char const* number = "rank",
 /// Returns sentences about lost workers that may still be running ranks.
 std::vector<std::string> losses_of(json::value const& program);
 
-/// Returns the ranks of the last attempt, by number.
+/// In numerical order.
 json::array ranks_of(rest& server, std::string const& path);
 
 /// Returns how many ranks started without `preload`, and the reason of the first; can be empty.
 std::string without_preload(json::array const& ranks);
 
 bool has_ended(json::value const& program);
-/// Returns for example "train (prog_0000000000000001)".
 std::string title_of(json::value const& program);
 /// Returns why the program failed, with the last lines on stderr; can be empty.
 std::string cause_of(json::value const& program);

@@ -34,7 +34,6 @@ class rank_log_reader {
   };
   /// Prints new output. `program` and `ranks` are answers of the server; query `program` first.
   left look(json::value const& program, json::array const& ranks);
-  /// Begins a new row after an incomplete line, for text of the caller.
   void begin_row() { printer_.end(); }
   /// Prints incomplete lines that will not be completed.
   void finish();
@@ -54,7 +53,6 @@ class rank_log_reader {
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
   left read_all_logs(json::array const& ranks, bool last, bool over);
   void print(rank const& r, std::string_view line);
-  /// Returns whether more output is available now.
   bool look(rank& r, std::int64_t number, bool over);
   void end_attempt();
 

@@ -14,7 +14,6 @@ std::string why_no_stack(std::string const& state);
 /// Formats the answer of GET /api/v1/programs/{id}/stacks: groups of ranks with equal stacks,
 /// outliers first.
 std::string stacks_text(json::value const& answer);
-/// Returns an empty string if there are no groups.
 std::string groups_text(json::array const& groups);
 
 }  // namespace muster::cli

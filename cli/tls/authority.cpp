@@ -117,7 +117,7 @@ x509_ptr make_certificate(EVP_PKEY* key, certificate_request const& r, pair cons
   return ok ? std::move(c) : nullptr;
 }
 
-/// Writes a temporary file next to its destination, then renames it.
+/// Writes atomically, through a temporary file.
 muster::status write(fs::path const& path, std::string_view text, mode_t mode) {
   auto part = path;
   part += "." + std::to_string(::getpid());

@@ -119,7 +119,6 @@ std::vector<std::string> head(frame const& f, view_options const& l) {
   return lines;
 }
 
-// Returns used and available cores, or a dash.
 std::string cores(json::value const& m) {
   if (field_of(m, "cpu").is_null()) return "-";
   char text[48];

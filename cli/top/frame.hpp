@@ -23,7 +23,6 @@ struct frame {
 };
 constexpr std::size_t tasks_max = 2'000, jobs_examined = 8, slowest_max = 20, programs_max = 200;
 
-/// @throws command_error
 frame look(rest& server, std::string const& cluster);
 json::object to_json(frame const& f);
 

@@ -37,7 +37,6 @@ class terminal {
   };
   size measure() const;
   void draw(std::vector<std::string> const& lines);
-  /// Restores the terminal, as the destructor does.
   void give_back();
 
  private:

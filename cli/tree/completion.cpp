@@ -15,7 +15,6 @@ std::string replaced(std::string text, char what, std::string const& by) {
   return out;
 }
 
-// Quotes text for bash and zsh.
 std::string quoted(std::string const& text) {
   return "'" + replaced(text, '\'', "'\\''") + "'";
 }
@@ -25,7 +24,6 @@ std::string quoted_for_fish(std::string const& text) {
   return "'" + replaced(replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// Shortens a description to one menu line.
 std::string short_text(std::string const& about) {
   auto const end = std::min({about.find("; "), about.find(": "), about.find(" [")});
   return about.substr(0, end);
@@ -49,7 +47,6 @@ bool any_positional_file(command_info const& v) {
                      [](auto const& p) { return p.takes_file(); });
 }
 
-// Returns the commands that can follow each path.
 std::string steps(command_info const& top) {
   std::string text;
   for (auto const* v : all_verbs(top))

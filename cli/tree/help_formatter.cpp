@@ -32,7 +32,6 @@ bool goes_on(std::string const& line, std::string const& next) {
          !next.starts_with("Exit");
 }
 
-// Continuation lines are indented to the text after the wide gap.
 std::string indented(std::string const& line, std::size_t columns) {
   auto const begin = line.find_first_not_of(' ');
   auto const gap = line.find("  ", begin);
@@ -117,7 +116,6 @@ std::string help_formatter::make_help(CLI::App const* app, std::string name,
   brief_ = app->get_help_all_ptr() != nullptr && mode != CLI::AppFormatMode::All;
   left_out_ = 0;
   auto text = CLI::Formatter::make_help(app, std::move(name), mode);
-  // Removes the empty lines of hidden flags.
   for (auto at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n")) text.erase(at, 1);
   return text;
 }

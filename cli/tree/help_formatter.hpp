@@ -35,8 +35,8 @@ class help_formatter : public CLI::Formatter {
   std::string in_two_columns(std::string const& left, std::string const& right) const;
 
   std::size_t columns_;
-  mutable bool brief_ = false;        // while make_help runs
-  mutable std::size_t left_out_ = 0;  // number of omitted flags
+  mutable bool brief_ = false;  // while make_help runs
+  mutable std::size_t left_out_ = 0;
 };
 
 }  // namespace muster::cli

@@ -41,9 +41,8 @@ std::string fish_completion(command_info const& top);
 
 // Man pages in roff with the man(7) macros.
 
-/// Returns for example "muster" or "muster-bench-kv".
+/// Returns for example "muster-bench-kv".
 std::string page_name(command_info const& v);
-/// The text of a man page's header and footer.
 struct edition {
   std::string version, date;  // "0.1.0", "2026-01-31"
 };

@@ -54,7 +54,6 @@ void list(rest& server, barriers_options const& o) {
     std::cerr << "there are more; raise --limit to see them\n";
 }
 
-// Prints the waiting tasks in order of arrival.
 void print_arrivals(json::array arrivals) {
   if (arrivals.empty()) return;
   auto const came = [](json::value const& a) { return number_of(a, "came_ms"); };

@@ -69,7 +69,7 @@ std::string how_told(std::string const& delivery) {
              : delivery;
 }
 
-// Returns the rules that differ from those of most clusters.
+// Rules that differ from those of most clusters.
 std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };
@@ -84,7 +84,6 @@ std::string rules_of(json::value const& c) {
   return text;
 }
 
-// Returns for example "worker=8, ps=2".
 std::string jobs_text(json::value const& jobs) {
   std::string text;
   if (auto const* all = jobs.if_object())

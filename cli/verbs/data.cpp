@@ -63,7 +63,6 @@ class long_work {
   clock::time_point last_report_at_ = clock::now();
 };
 
-/// Returns nothing for a directory.
 std::optional<etcd::access> etcd_of(std::string const& word, data_options const& o) {
   if (!word.starts_with("etcd://") && !word.starts_with("etcds://")) return {};
   return store_access(word, o.store);

@@ -14,7 +14,6 @@ struct datasets_options : server_options {
   std::string cluster;
 };
 
-/// Returns for example "2 of 3" or "all 3 are done".
 std::string epoch_of(json::value const& d) {
   auto const epoch = count_of(d, "epoch"), epochs = count_of(d, "epochs");
   return epoch >= epochs ? "all " + with_thousands(epochs) + " are done"

@@ -29,7 +29,6 @@ void add(findings& all, findings more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// Returns the value of a metric without labels, or 0 if it is missing.
 std::uint64_t metric(std::string const& text, std::string const& name) {
   auto const at = text.find("\n" + name + " ");
   return at == std::string::npos
@@ -83,7 +82,6 @@ findings check_store(json::value const& overview) {
   return all;
 }
 
-// The server is ready.
 findings probe_server(rest& server) {
   findings all{{"ports", result::ok, "HTTP at " + server.url() + " accepts work"}};
   add(all, check_ports(server));

@@ -33,7 +33,6 @@ void print_event(json::value const& e, output_format output) {
             << for_terminal(text_of(e, "text")) << '\n';
 }
 
-// Returns the number of the newest event.
 std::uint64_t look(rest& server, events_options const& o, std::optional<std::uint64_t> after) {
   auto path =
       "/api/v1/events?limit=" + std::to_string(after ? 1000 : o.limit.value_or(newest_shown));

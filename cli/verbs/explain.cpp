@@ -60,7 +60,6 @@ int explain_program(rest& server, explain_options const& o) {
   return exit_ok;
 }
 
-/// Prints the state of an object or a task, and its reason.
 int explain_state(rest& server, explain_options const& o, found_target const& what) {
   auto const one = server.get(
       what.path + (what.kind == target::object ? "?" + of_cluster(o.cluster) : std::string()));

@@ -29,7 +29,7 @@ std::string base(kv_options const& o) {
   return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/kv";
 }
 
-// Shortens a value for listings in a terminal; JSON contains the whole value.
+// JSON output contains the whole value.
 std::string in_short(json::value const& key) {
   if (auto const& text = field_of(key, "value"); text.is_string())
     return for_terminal(std::string(text.get_string()), 60);

@@ -13,7 +13,6 @@ struct objects_options : server_options {
   std::string cluster, task, state;
 };
 
-/// Returns for example "READY" or "LOST (TASK_LEFT)".
 std::string state_and_why(json::value const& o) {
   auto const why = text_of(o, "reason");
   return text_of(o, "state") + (why.empty() ? "" : " (" + why + ")");

@@ -87,7 +87,6 @@ server::endpoint listen_address(proxy_options const& o) {
   return *where;
 }
 
-// Returns null if no TLS option was given.
 std::shared_ptr<relay::tls_towards> tls_of(proxy_options const& o) {
   auto const& f = o.files;
   if (!o.tls && !o.relay.connections_over_tls && f.ca_file.empty() && f.certificate_file.empty() &&

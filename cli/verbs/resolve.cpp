@@ -76,7 +76,6 @@ struct task_choice {
   std::optional<int> index;
 };
 
-/// Parses --of: "worker:1", "worker" or ":1".
 /// @throws command_error (usage)
 task_choice chosen_task(std::string const& text) {
   task_choice chosen;
@@ -95,7 +94,6 @@ std::optional<std::string> chosen_layer(resolve_options const& o) {
   return o.rpc_layer == "none" ? std::string() : o.rpc_layer;
 }
 
-/// Returns the answer to --task and --master.
 json::object own_task(cluster_resolver& r, resolve_options const& o) {
   json::object own;
   auto const type = r.task_type();
@@ -130,7 +128,6 @@ void print_own(json::value const& own, resolve_options const& o) {
 
 using lines = std::vector<std::pair<std::string, std::string>>;
 
-/// Prints lines such as "state        READY". An empty value is printed as "none".
 void print_lines(lines const& all) {
   for (auto const& [name, value] : all)
     std::cout << std::left << std::setw(13) << name

@@ -64,7 +64,6 @@ class declaration {
     address_ = server_.reachable(text_of(declared, "address"));
     if (body.contains("torch")) store_ = server_.reachable(text_of(declared, "torch_address"));
   }
-  /// Prints a failure to stderr.
   ~declaration() {
     try {
       server_.remove("/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
@@ -113,7 +112,6 @@ std::optional<int> free_restart_status(launch::plan_request const& p) {
   return static_cast<int>(*status);
 }
 
-// Returns the cluster's task that this machine runs.
 std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cluster const& c) {
   bool const has_task = c.task_type.has_value();
   if (o.mode == "independent-worker" && !has_task)

@@ -156,7 +156,6 @@ int run_submit(submit_options& o) {
   return report_end(ended);
 }
 
-// Adds the flags for requirements of each closure and of the whole job.
 void add_scheduling(job_request& request) {
   auto& [function, job, options, closure, check] = request;
   closure.number<std::int32_t>("--priority",

@@ -36,7 +36,6 @@ server::stored_tokens stored(token_options const& o) {
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
-/// Uses the form in which the server returns a token.
 json::object row_of(core::token const& t) {
   json::object o{{"id", t.id}, {"role", core::name(t.role)}, {"allow_exec", t.allow_exec}};
   if (!t.clusters.empty()) o["clusters"] = json::array(t.clusters.begin(), t.clusters.end());
@@ -54,7 +53,6 @@ json::object row_of(json::value const& t) {
   return o;
 }
 
-// Returns for example "in 29 d" or "expired".
 std::string when(std::int64_t ms) {
   if (ms == 0) return "never";
   auto const left = core::time_point(std::chrono::milliseconds(ms)) - now();

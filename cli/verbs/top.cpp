@@ -36,7 +36,7 @@ class asker {
         thread_([this](std::stop_token end) { run_top(end); }) {}
 
   struct seen {
-    std::optional<top::frame> frame;  // the newest
+    std::optional<top::frame> frame;
     top::rates rates;
     std::string away;                    // why there is no newer frame
     std::optional<command_error> never;  // set if there was no frame at all

@@ -39,7 +39,6 @@ int signal_of(std::string const& text) {
   return static_cast<int>(signal);
 }
 
-// The host part is a name or an IP address.
 void check_address(std::string const& host) {
   auto const fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||

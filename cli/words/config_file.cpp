@@ -51,7 +51,6 @@ class config_reader {
   void skip_blanks() {
     left_.remove_prefix(std::min(left_.find_first_not_of(blanks), left_.size()));
   }
-  // Returns whether the rest of the line is empty or a comment.
   bool at_end() const { return left_.empty() || left_.front() == '#'; }
 
   void section() {
@@ -92,7 +91,6 @@ class config_reader {
     read_values(value.texts);
   }
 
-  // Reads one value, or a list in brackets.
   void read_values(std::vector<std::string>& values) {
     bool const brackets = left_.front() == '[';
     auto const begun = line_;

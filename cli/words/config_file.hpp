@@ -21,7 +21,6 @@ struct config_file {
   std::map<std::pair<std::string, std::string>, config_value> settings;
 
   config_value const* find(std::string const& section, std::string const& key) const;
-  /// Returns for example "muster.toml:3".
   std::string at(std::size_t line) const { return path + ":" + std::to_string(line); }
 };
 

@@ -17,10 +17,8 @@ namespace muster::cli {
 /// large.
 CLI::Validator whole_number(std::int64_t least, std::uint64_t most);
 
-/// Converts "64MiB" to a number of bytes.
 CLI::Validator byte_size();
 
-/// Returns for example "'x' is not one of table, json".
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 
@@ -37,7 +35,6 @@ template <class T>
 constexpr bool is_whole_number = std::is_integral_v<typename number_in<T>::type> &&
                                  !std::is_same_v<typename number_in<T>::type, bool>;
 
-/// Validates that a number is at least `least` and fits the type of the flag's value.
 template <class T>
 CLI::Validator number_that_fits(std::int64_t least) {
   using limits = std::numeric_limits<typename number_in<T>::type>;

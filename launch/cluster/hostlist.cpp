@@ -1,4 +1,3 @@
-// Parses Slurm's lists of hosts and counts of tasks.
 #include <charconv>
 #include <set>
 
@@ -36,7 +35,6 @@ class hostlist {
     return invalid(origin_ + ": more than " + std::to_string(most_) + " hosts, which is the limit");
   }
 
-  /// Splits at commas outside of brackets.
   std::vector<std::string_view> entries() const {
     std::vector<std::string_view> all;
     std::size_t begin = 0;

@@ -13,7 +13,6 @@
 namespace muster::cluster {
 namespace {
 
-/// Finds the first duplicate key of an object in valid JSON text.
 struct key_watcher {
   static constexpr auto unlimited = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_object_size = unlimited;

@@ -1,4 +1,3 @@
-// Table of resolvers that do not use the network.
 #include "launch/cluster/resolver_text.hpp"
 #include "launch/cluster/text_file.hpp"
 #include "muster/file_resolver.hpp"

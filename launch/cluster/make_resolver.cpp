@@ -20,7 +20,6 @@ std::string_view kind_of(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-/// Splits at semicolons outside of JSON.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   for (;;) {

@@ -14,7 +14,6 @@ bool is_control(char c) {
   return byte < 0x20 || byte == 0x7f;
 }
 
-/// Does not split a UTF-8 character.
 std::string_view shortened(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;

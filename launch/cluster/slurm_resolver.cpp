@@ -1,5 +1,3 @@
-// Maps the ranks of a step to jobs, hosts and ports, and GPUs to ranks. GPUs are those in
-// CUDA_VISIBLE_DEVICES, or in the driver's /proc entries; CUDA is not loaded.
 #include "muster/slurm_resolver.hpp"
 
 #include <algorithm>
@@ -13,13 +11,13 @@ namespace muster {
 struct slurm_resolver::step {
   struct place {
     std::size_t host = 0;
-    int local = 0;  // position among the host's tasks
+    int local = 0;
   };
 
   std::vector<std::string> hosts;
   std::vector<int> tasks_of_host;
-  int rank = 0;               // of this process
-  std::vector<place> places;  // by rank
+  int rank = 0;  // of this process
+  std::vector<place> places;
 
   int tasks() const { return static_cast<int>(places.size()); }
   int most_tasks_of_a_host() const {
@@ -94,7 +92,6 @@ places lay_out(environment_lookup const& environment, std::vector<int> const& ta
                 " does not define the host of each rank; use block, cyclic or plane");
 }
 
-/// Throws as slurm_resolver::cluster_spec() does.
 slurm_resolver::step read_step(environment_lookup const& environment,
                                std::optional<std::string> const& tasks_per_node) {
   slurm_resolver::step s;
@@ -115,7 +112,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   return s;
 }
 
-/// Returns the entries of CUDA_VISIBLE_DEVICES before the first invalid entry, as CUDA does.
+/// As in CUDA, the first invalid entry ends the list.
 std::vector<std::string> visible_devices(std::string_view text) {
   std::vector<std::string> devices;
   for (auto const part : cluster::split(text, ',')) {

@@ -12,7 +12,7 @@ namespace muster::launch {
 
 /// Fork servers with equal plans are interchangeable.
 struct fork_plan {
-  std::vector<std::string> interpreter;  // python and its options
+  std::vector<std::string> interpreter;
   std::vector<std::string> modules;
   environment_map environment;  // common to all ranks and to the next attempt
   std::optional<process_user> user{};

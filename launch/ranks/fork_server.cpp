@@ -48,7 +48,7 @@ std::pair<file_descriptor, file_descriptor> make_output() {
   return {file_descriptor(ends[0]), file_descriptor(ends[1])};
 }
 
-// Returns the input of begin() in fork_server.py.
+// The input of begin() in fork_server.py.
 file_descriptor description_of(rank_role const& role) {
   auto const& python = *role.python;
   auto const& environment = role.program.environment;

@@ -16,7 +16,6 @@ std::string text_of(fs::path const& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Returns nullopt if the file or the line does not exist.
 std::optional<std::uint64_t> number_in(fs::path const& file) {
   std::istringstream lines(text_of(file));
   std::string name;

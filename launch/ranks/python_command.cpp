@@ -1,4 +1,3 @@
-// Parses the options of Python 3 up to the script, module or code.
 #include "launch/ranks/python_command.hpp"
 
 #include <stdexcept>

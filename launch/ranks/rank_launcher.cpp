@@ -64,7 +64,6 @@ class rank_launcher {
   }
 
  private:
-  // Reads until the worker exits, without a deadline.
   void read() {
     orders_.async_read_some(asio::buffer(buffer_), [this](error_code error, std::size_t n) {
       if (error == asio::error::operation_aborted) return;

@@ -1,4 +1,3 @@
-// Each rank is planned as the only task of its cluster that starts here.
 #include "launch/ranks/rank_orders.hpp"
 
 #include <grp.h>

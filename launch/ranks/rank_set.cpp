@@ -184,7 +184,6 @@ void rank_set::kill_rest() const {
     kill_orphans();
 }
 
-// No process of the rank is running, and its output was read.
 void rank_set::over(rank& r) {
   r.over = true;
   if (r.process) {

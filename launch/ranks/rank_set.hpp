@@ -42,7 +42,7 @@ class rank_set {
   void ended(pid_t pid, int raw_status);
   /// A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
-  /// Stops all running ranks with the grace period of the start order.
+  /// Uses the grace period of the start order.
   void stop(int signal);
   void kill(bool lease_ran_out);
 
@@ -66,7 +66,6 @@ class rank_set {
   void forked(rank& r, std::optional<forked_rank> made);
   /// Starts a forked rank. Returns false if the rank has ended without starting.
   bool take(rank& r, forked_rank made);
-  /// Ends a rank that has not started.
   void give_up(rank& r, std::string why);
   void kill_rest() const;
   void over(rank& r);
@@ -78,8 +77,8 @@ class rank_set {
   output output_;
   fork_server* const forks_;
   std::vector<std::unique_ptr<rank>> ranks_;
-  std::uint64_t oom_kills_;        // already counted
-  std::size_t reported_ends_ = 0;  // ranks whose end was reported
+  std::uint64_t oom_kills_;  // already counted
+  std::size_t reported_ends_ = 0;
 };
 
 }  // namespace muster::launch

@@ -8,8 +8,7 @@ namespace {
 
 constexpr int port_max = 65535;
 
-/// Accepts letters, digits and other characters of names and addresses. A comma or slash is a
-/// typing error.
+/// A comma or slash is a typing error.
 bool is_host(std::string_view host) {
   constexpr std::string_view others = ".-_:%";
   for (char const c : host) {

@@ -50,8 +50,8 @@ void keep_token_secret(std::string const& url) {
     throw invalid(url + ": a token can be sent only over https://");
 }
 
-/// Returns the message of an error body: `message`, `error.message`, `error_description` or
-/// `error`, otherwise the first line. At most 300 bytes, on one line.
+/// Returns `message`, `error.message`, `error_description` or `error` of the body, otherwise its
+/// first line. At most 300 bytes, on one line.
 std::string service_message(std::string const& body) {
   boost::json::error_code ec;
   auto const parsed = boost::json::parse(body, ec);
@@ -74,7 +74,6 @@ api_client::api_client(api_service service)
     : service_(std::move(service)),
       client_({api_answer_bytes_max, service_.ca_file, service_.verify}) {}
 
-// State of one request across its retries.
 struct api_client::attempts {
   api_service const& service;
   std::chrono::steady_clock::time_point begun = service.time.now();
@@ -85,7 +84,7 @@ struct api_client::attempts {
     return service.limits.total - gone;
   }
 
-  /// Waits until the next try. Returns false if no tries or no time remain.
+  /// Returns false if no tries or no time remain.
   bool next(std::optional<milliseconds> asked_for) const {
     auto const& l = service.limits;
     if (made >= l.tries) return false;

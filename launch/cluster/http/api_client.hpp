@@ -57,8 +57,7 @@ class api_client {
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// The second half of ask(), for callers that inspect the answer first. Throws unless the status
-  /// is 2xx.
+  /// The second half of ask(), for callers that inspect the answer first.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

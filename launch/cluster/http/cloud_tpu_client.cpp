@@ -18,7 +18,6 @@ namespace {
 /// After an earlier restart, the host would run out of memory again.
 constexpr std::chrono::seconds oom_cool_down{90};
 
-/// Time limit of the query at the end of a wait.
 constexpr milliseconds last_question{5'000};
 
 std::vector<std::string> endpoints_of(json_place const& node) {

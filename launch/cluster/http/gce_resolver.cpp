@@ -1,4 +1,3 @@
-// Lists an instance group, then queries the address of each machine.
 #include "muster/gce_resolver.hpp"
 
 #include <algorithm>

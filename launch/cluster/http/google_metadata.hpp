@@ -39,7 +39,6 @@ class google_metadata {
   /// Returns for example "us-central1-b".
   std::string zone();
   std::string local_ip() { return get("instance/network-interfaces/0/ip"); }
-  /// Returns a token for Google's APIs, cached until shortly before it expires.
   std::string token();
 
  private:

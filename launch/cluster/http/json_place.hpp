@@ -39,7 +39,6 @@ class json_place {
   /// Returns "" if the member is missing.
   std::string text_of(std::string_view key) const;
 
-  /// Returns for example "https://…: items[3].status".
   std::string where() const;
 
  private:

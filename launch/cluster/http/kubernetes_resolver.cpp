@@ -25,11 +25,9 @@ struct kubernetes_pod {
 
 namespace {
 
-/// Pods per page, and maximum number of pages.
 constexpr int pods_of_a_page = 500;
 constexpr int pod_pages_max = 2000;
 
-/// Maximum number of accelerators for each container.
 constexpr std::int64_t accelerators_max = 10'000;
 
 /// Returns GPU for "nvidia.com/gpu", TPU for "google.com/tpu", and "" for other resources.

@@ -10,7 +10,6 @@ namespace {
 constexpr int cores_max = 1'000'000;
 constexpr int number_max = 1'000'000'000;
 
-/// Returns the number between `label` and `end` or the end of the text.
 std::optional<int> number_after(std::string const& text, std::string const& label, char end) {
   auto const at = text.rfind(label);
   if (at == std::string::npos) return {};

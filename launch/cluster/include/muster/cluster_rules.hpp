@@ -40,7 +40,6 @@ int worker_count(cluster_spec const& spec, std::string const& task_type);
 /// Returns the position among the training tasks: the chief is 0, workers follow. An evaluator has
 /// its own index.
 int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Returns 0 if the job does not exist.
 int task_count(cluster_spec const& spec, std::string_view task_type);
 
 /// Returns the part of the cluster visible to this task's server: evaluators for an evaluator, all

@@ -15,7 +15,6 @@ namespace muster {
 
 class cluster_spec {
  public:
-  /// Addresses by task index.
   using tasks = std::map<int, std::string>;
   using job_map = std::map<std::string, tasks>;
 
@@ -43,7 +42,6 @@ class cluster_spec {
   std::vector<std::string> jobs() const;
   bool has_job(std::string_view job) const { return jobs_.contains(job); }
   bool has_task(std::string_view job, int index) const;
-  /// Returns the number of tasks of all jobs.
   std::size_t size() const;
 
   // Throw cluster_error missing: "no such job in cluster: 'ps' (its jobs are chief, worker)", or

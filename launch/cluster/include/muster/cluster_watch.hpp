@@ -44,7 +44,6 @@ class cluster_watch {
   ~cluster_watch() { stop(); }
   cluster_watch(cluster_watch const&) = delete;
 
-  /// Polls immediately instead of at the next interval.
   void refresh();
   /// Makes the thread stop without waiting for it. Must be followed by stop().
   void request_stop();

@@ -73,7 +73,7 @@ class resolver_kinds {
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 
-  /// Adds a kind, or replaces the kind with the same name.
+  /// Replaces a kind with the same name.
   void add(resolver_kind kind);
   std::vector<resolver_kind> const& all() const { return kinds_; }
 

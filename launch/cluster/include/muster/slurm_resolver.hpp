@@ -15,7 +15,6 @@ namespace muster {
 
 class slurm_resolver : public cluster_resolver {
  public:
-  /// Maximum number of hosts in a node list.
   static constexpr std::size_t hosts_max = 100'000;
 
   struct options {
@@ -30,7 +29,7 @@ class slurm_resolver : public cluster_resolver {
     /// each node.
     std::optional<std::string> tasks_per_node = {};
     std::optional<std::string> rpc_layer = {};
-    /// Returns the number of GPUs that the driver lists. Tests replace this function.
+    /// Tests replace this function.
     std::function<int()> count_gpus = {};
   };
 

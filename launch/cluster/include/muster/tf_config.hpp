@@ -30,9 +30,9 @@ struct tf_config {
   bool has_cluster = false;
   bool has_task = false;
 
-  /// Parses the text and checks the form of each field. Ignores other keys.
+  /// Checks the form of each field. Ignores other keys.
   static tf_config parse(std::string_view text);
-  /// Parses the variable TF_CONFIG. Returns an empty configuration if it is not set.
+  /// Returns an empty configuration if TF_CONFIG is not set.
   static tf_config from(environment_lookup const& environment);
 
   /// Checks that the fields are consistent. The type of a task is a job of the cluster or

@@ -8,7 +8,6 @@ namespace muster {
 
 class tf_config_resolver : public cluster_resolver {
  public:
-  /// Settings that override TF_CONFIG.
   struct overrides {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
@@ -42,7 +41,6 @@ class tf_config_resolver : public cluster_resolver {
   void rpc_layer(std::string layer) override { layer_ = std::move(layer); }
 
  protected:
-  /// Called for each request.
   virtual tf_config load() const { return tf_config::from(environment_lookup_); }
   environment_lookup const& variables() const { return environment_lookup_; }
 

@@ -91,7 +91,6 @@ class cloud_tpu_client {
   /// Returns false after the TPU was terminated or preempted, and for 90 s after a host ran out of
   /// memory.
   bool recoverable();
-  /// Uses a node that was already queried.
   bool recoverable(tpu_node const& n) const;
 
   /// Polls the state every `interval`. The last query can exceed the timeout by 5 s.
@@ -103,7 +102,7 @@ class cloud_tpu_client {
   /// Requests another version from every host. Queries all hosts before it throws the first error.
   /// @throws cluster_error missing if a host does not support it
   void configure_version(std::string const& version, restart how = restart::always);
-  /// Returns the version of the first host, or nullopt if the host does not report it.
+  /// Returns nullopt if the first host does not report its version.
   std::optional<std::string> current_version();
 
  private:

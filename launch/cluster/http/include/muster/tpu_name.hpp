@@ -10,7 +10,7 @@
 namespace muster::cluster {
 
 struct tpu_name {
-  std::string name;                    // as given, for messages
+  std::string name;
   bool local = false;                  // the chips of this machine
   std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
   std::string project, zone;           // if the given name contains them
@@ -21,7 +21,6 @@ struct tpu_name {
   /// Returns whether the environment is TensorFlow's "google": there is no cluster to find and no
   /// server to start.
   bool google() const { return local || !master.empty(); }
-  /// Returns whether the Cloud TPU API provides the addresses.
   bool by_api() const { return !google() && endpoints.empty(); }
 };
 

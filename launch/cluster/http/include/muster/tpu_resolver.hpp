@@ -10,7 +10,7 @@ namespace muster {
 
 class tpu_resolver : public cluster_resolver {
  public:
-  /// Tries to list devices, at one try per second.
+  /// Device listing is tried once per second.
   static constexpr int device_tries_max = 120;
 
   struct options {
