@@ -179,7 +179,7 @@ class agent : public std::enable_shared_from_this<agent> {
   std::shared_ptr<grpc::Channel> channel_;
   std::tuple<std::unique_ptr<xla_stub>, std::unique_ptr<tensorflow_stub>> stubs_;
   coro::task_group tasks_;
-  std::set<ticket*> tickets_;                // one per coroutine in tasks_
+  std::set<ticket*> tickets_;
   std::map<std::string, ticket*> waits_at_;  // waiting barriers by ID
   barrier_uses uses_;
   clock::time_point last_answer_{};

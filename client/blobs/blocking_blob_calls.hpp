@@ -37,7 +37,6 @@ inline constexpr std::size_t asked_max = 1'000;
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 
-/// Makes calls to the active server.
 class blob_caller {
  public:
   using clock = std::chrono::steady_clock;

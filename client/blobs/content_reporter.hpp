@@ -83,7 +83,6 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   std::string take(grpc::ByteBuffer& message) override;
 
   void lost();
-  /// An unsent report.
   struct news {
     named what;
     bool dropped = false;

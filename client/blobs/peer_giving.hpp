@@ -53,7 +53,6 @@ class peer_value_server {
   std::string const& address() const { return address_; }
   /// Sets the certificate and key in PEM format; if empty, plaintext is used. Throws peer_error.
   void use_certificate(std::string const& certificate, std::string const& key);
-  /// Accepts this ticket for the content with this name.
   void expect(std::string const& ticket, std::string const& name);
 
  private:

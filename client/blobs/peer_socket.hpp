@@ -56,7 +56,6 @@ class peer_socket {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Makes a connected socket non-blocking.
   peer_socket(file_descriptor socket, clock::duration stall);
   /// Tries each address of the host, for up to `stall`. Throws peer_error.
   static peer_socket connected(peer_address const& to, clock::duration stall);

@@ -85,7 +85,6 @@ class region_store {
 
  private:
   using regions = std::vector<std::unique_ptr<region>>;
-  // State shared with the thread that tracks regions.
   struct state {
     explicit state(region_limits l) : limits(l) {}
     // The following members require the mutex.

@@ -70,7 +70,6 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   using kept = std::function<void(memory const&)>;
   memory take(std::string const& name, std::string const& task, locate const& where,
               kept const& then);
-  /// Records how long the server took for a value.
   void by_server(std::uint64_t size, std::chrono::duration<double> took) {
     peer_taker_.by_server(size, took);
   }
@@ -99,7 +98,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     bool copy = false;      // a copy of another process's output
     bool unneeded = false;  // the server has declared the output unneeded
     bool is_put = false;    // being stored on the server, to be dropped afterwards
-    bool by_closure = false, elsewhere = false;  // kinds of references
+    bool by_closure = false, elsewhere = false;
     std::weak_ptr<blob_content const> content;
     clock::time_point last_use{};  // time of the last use
   };

@@ -30,13 +30,13 @@ struct closure_record {
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<use> inputs;  // ordered by offset
+  std::vector<use> inputs;
   std::vector<use> per_worker;
   /// Contents that the arguments refer to. If the output is a blob, the contents are kept as long
   /// as the output, because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;        // token of the gang's first call
+  std::uint64_t gang = 0;
   std::uint32_t generation = 0;  // 0 if the call was submitted instead of scheduled
   bool cancelled = false;        // cancelled individually; resent on each stream
   bool ended = false;
@@ -116,7 +116,7 @@ class closure_writer {
       for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
       for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
       if (r.gang != 0) w.set_gang(std::to_string(r.gang));
-      w.set_own_error(r.generation == 0);  // equal for all calls of this message
+      w.set_own_error(r.generation == 0);
       last_options_ = std::move(o);
       last_gang_ = r.gang;
     }

@@ -92,10 +92,9 @@ class coordinator_session final : public client_session {
   /// Rejects further calls and ends the stream, which ends the session unless it is detached. Locks
   /// the mutex.
   void close();
-  /// The calls that a join waits for.
   struct cut {
     std::uint64_t last_token = 0;
-    std::size_t left = 0;  // number of unfinished calls
+    std::size_t left = 0;
   };
   std::shared_ptr<cut const> make_join_target();
   bool joined(cut const& c) const {
@@ -143,13 +142,13 @@ class coordinator_session final : public client_session {
   std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
-  std::vector<std::weak_ptr<cut>> join_targets_;  // joins that are waiting
+  std::vector<std::weak_ptr<cut>> join_targets_;
 
   queue_bound queue_;
   closure_writer writer_;
-  std::uint32_t out_generation_ = 0;  // generation of the message that is being filled
-  bool cancel_sent_ = false;          // whether cancel was sent on this stream
-  std::size_t held_ = 0;              // number of `quiet` objects
+  std::uint32_t out_generation_ = 0;
+  bool cancel_sent_ = false;  // whether cancel was sent on this stream
+  std::size_t held_ = 0;      // number of `quiet` objects
   /// Error from another thread that the next schedule, join or done throws.
   std::exception_ptr pending_error_;
   std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream

@@ -29,7 +29,6 @@ class generation {
 
   void cancel() { draining_ = cancelling_ = true; }
 
-  /// Ignores repeated notices.
   void take(v1::Notice const& n) {
     if (n.generation() < number_) return;
     if (n.kind() == v1::Notice::FAILED) {

@@ -48,7 +48,6 @@ class server_stream {
   /// Cancels the call; run() then completes soon.
   void cancel() { call_.cancel(); }
 
-  /// Returns the violation that take() reported, or an empty string.
   std::string const& violation() const { return violation_; }
   grpc::ClientContext& context() { return call_.context(); }
 

@@ -100,7 +100,6 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// Called when no further answers will arrive.
   void end(std::string const& reason);
 
-  /// A request and its answer.
   struct asked {
     enum class step : std::uint8_t { make, call, drop };  // in the order within a message
 
@@ -111,7 +110,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     std::string method{}, args{}, ticket{}, task{};
     muster::encoding encoding = muster::encoding::json;          // `bytes` for calls of variables
     std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // requests that wait for this one
-    std::string shown{};                                         // for example "Counter.add"
+    std::string shown{};
     bool answered = false;
     value output{};
     std::optional<failure> error{};
@@ -164,14 +163,14 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::condition_variable changed_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>
-      pending_;            // limited by calls_max, drops_max and the number of waiting threads
-  std::size_t calls_ = 0;  // number of pending calls
-  std::size_t bytes_ = 0;  // argument bytes of pending calls
+      pending_;  // limited by calls_max, drops_max and the number of waiting threads
+  std::size_t calls_ = 0;
+  std::size_t bytes_ = 0;
   std::deque<std::uint64_t> drops_;  // pending deletions, at most drops_max
   std::deque<one> out_;              // pending requests that were not sent on this stream
   std::vector<one> refused_;         // requests that the server had no room for; counted as calls
   std::chrono::milliseconds pause_ = repeat_min;
-  bool repeats_ = false;              // repeat() has been requested
+  bool repeats_ = false;
   std::vector<std::uint64_t> taken_;  // acknowledgements that were not sent on this stream
   std::size_t taken_bytes_ = 0;
   struct said {

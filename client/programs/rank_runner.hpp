@@ -64,19 +64,15 @@ class rank_runner final : public rank_side {
 
   void start(v1::StartRanks order);
   void prepare(v1::PrepareRanks const& order);
-  /// Returns the program's kept launcher, or a new launcher.
   std::uint64_t launcher_for(v1::StartRanks const& order);
   void keep(std::uint64_t launcher);
-  /// Releases a launcher whose ranks are not started.
   void let_go(std::uint64_t launcher);
-  /// Unpacks the upload into the working directories, then launches the ranks.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, uploads::outcome const& what);
   void drop_ended_ranks(v1::StartRanks& order);
   void launch(std::uint64_t launcher, v1::StartRanks const& order);
   bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
   void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
-  /// Sets the addresses of the coordination service and the TCPStores.
   void set_coordinator(v1::StartRanks& order);
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
@@ -120,14 +116,14 @@ class rank_runner final : public rank_side {
   // By launcher: the order that stops its ranks when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, std::uint32_t> start_orders_;  // number of start orders by launcher
-  std::set<std::uint64_t> reusable_launchers_;           // kept after their ranks have exited
+  std::map<std::uint64_t, std::uint32_t> start_orders_;
+  std::set<std::uint64_t> reusable_launchers_;  // kept after their ranks have exited
   kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;
     std::string from;
   };
-  std::map<std::uint64_t, unpacking> unpacking_;  // unpacking uploads by launcher
+  std::map<std::uint64_t, unpacking> unpacking_;
   std::set<std::string> prefetching_;
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;

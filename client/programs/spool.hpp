@@ -45,9 +45,9 @@ class spool {
   void make(attempt_name which, std::set<attempt_name> const& in_use);
 
   struct piece {
-    std::uint64_t offset = 0;  // offset of the first byte of `data`
+    std::uint64_t offset = 0;
     std::string data;
-    std::uint64_t size = 0;  // file size
+    std::uint64_t size = 0;
   };
   /// Reads a log from `offset`, which counts backwards from the end if `from_end` is set. Skips
   /// deleted bytes at the beginning. Returns nullopt if the file does not exist.
@@ -58,11 +58,10 @@ class spool {
   /// `look_bytes` of the file are read, so a longer line lacks its beginning. A carriage return
   /// also ends a line, because progress bars use it.
   struct last {
-    std::uint64_t size = 0;  // file size
+    std::uint64_t size = 0;
     std::string text;
   };
   static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;
-  /// Returns the number of bytes that a rank has printed.
   std::uint64_t size_of(std::uint64_t program, std::uint32_t number, std::uint32_t rank) const;
   /// Returns nullopt if the file does not exist, or if its size is still `known`.
   std::optional<last> last_line(std::uint64_t program, std::uint32_t number, std::uint32_t rank,

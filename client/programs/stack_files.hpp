@@ -46,7 +46,6 @@ class stack_files {
 
   /// Removes the files of processes that have exited.
   void tidy() const;
-  /// Settings that a launcher passes to its ranks.
   struct prepared {
     std::filesystem::path modules{}, directory{};
     int signal = 0;  // 0 disables stack sampling

@@ -21,7 +21,6 @@ struct rank_mark {
   std::uint64_t step = 0, us = 0;  // `us` is a CLOCK_MONOTONIC time
 };
 
-/// A rank's steps since the previous read.
 struct seen_steps {
   std::uint64_t count = 0;       // number of all reported steps; passed to the next read
   std::vector<rank_mark> marks;  // newest steps, in order
@@ -42,7 +41,6 @@ class step_files {
   /// @throws std::system_error
   void make(rank_key const& key) const;
   void remove(rank_key const& key) const;
-  /// Removes files of attempts that are not in use.
   void tidy(std::set<std::pair<std::uint64_t, std::uint32_t>> const& in_use) const;
   /// Returns nullopt if there are no steps after `since`, or if the content is implausible.
   std::optional<seen_steps> read(rank_key const& key, std::uint64_t since) const;

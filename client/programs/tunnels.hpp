@@ -70,7 +70,6 @@ class tunnels {
   using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
   std::map<name, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;
-  // Set by begin().
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<coro::socket_poller> poller_;
   std::unique_ptr<coro::task_group> tasks_;

@@ -28,7 +28,7 @@ class uploads {
   /// `why_not` is empty on success.
   struct outcome {
     std::string why_not{};
-    bool is_unavailable = false;  // whether it failed with upload_unavailable
+    bool is_unavailable = false;
   };
   struct order {
     std::uint64_t id = 0;

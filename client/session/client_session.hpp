@@ -139,18 +139,18 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
   /// room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
-  bool streaming_ = false;   // whether new calls are added to out_ immediately
-  bool writing_ = false;     // whether the link is still sending a message
+  bool streaming_ = false;  // whether new calls are added to out_ immediately
+  bool writing_ = false;
   bool half_close_ = false;  // half-close the stream once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
-  std::vector<std::string_view> names_;  // function names by number
+  std::vector<std::string_view> names_;
 
-  std::string id_;  // set once the session is open
+  std::string id_;
   milliseconds grace_{0};
   bool closing_ = false;  // closed by the user; no further calls are accepted
   bool ended_ = false;
-  std::string reason_;                  // reason for the end; empty after a normal end
-  bool signalled_ = false;              // whether the link knows that messages are waiting
+  std::string reason_;  // reason for the end; empty after a normal end
+  bool signalled_ = false;
   std::shared_ptr<session_link> link_;  // null after the link has ended
 };
 

@@ -46,10 +46,10 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   coro::timer pause_;
   backoff backoff_;
   v1::SessionResponse message_;
-  bool was_open_ = false;  // whether the session was open on this stream
-  bool ending_ = false;    // the session is being closed, within a deadline
+  bool was_open_ = false;
+  bool ending_ = false;  // the session is being closed, within a deadline
   bool gave_up_ = false;
-  std::string violation_;  // protocol violation by the server
+  std::string violation_;
   std::chrono::milliseconds given_{0};
 };
 

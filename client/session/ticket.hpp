@@ -17,8 +17,8 @@ class ticket {
     none,
     cancelled,  // cancelled by the caller that waits for the operation
     left,       // the task left the barrier
-    failed,     // the agent failed
-    closed,     // the agent was shut down or destroyed
+    failed,
+    closed,  // the agent was shut down or destroyed
   };
 
   /// `all`, if not null, must outlive the ticket.

@@ -9,7 +9,7 @@
 
 namespace muster::detail {
 
-inline constexpr std::uint64_t bytes_max = std::uint64_t{1} << 46;  // maximum size of an array
+inline constexpr std::uint64_t bytes_max = std::uint64_t{1} << 46;
 
 inline std::uint64_t count_of(detail::shape const& of, std::size_t from = 0) {
   std::uint64_t n = 1;
@@ -119,7 +119,7 @@ class array_rules {
 
   std::string const dtype_;
   detail::shape const shape_;
-  std::uint64_t const row_;  // number of elements per row
+  std::uint64_t const row_;
 };
 
 }  // namespace muster::detail

@@ -68,7 +68,6 @@ void tidy_checkpoints(std::filesystem::path const& path, std::uint64_t newest,
 /// Reads a complete checkpoint. The constructor reads the whole checkpoint to verify it.
 class checkpoint_reader {
  public:
-  /// The checkpoint is incomplete or damaged.
   struct torn : std::runtime_error {
     using runtime_error::runtime_error;
   };

@@ -57,10 +57,10 @@ class known_state {
   all const& listed() const;
   void can_continue(path where, all const& loaded);
 
-  std::mutex turn_;                             // locked during saving and restoring
-  std::mutex mutex_;                            // protects the members below
-  all named_;                                   // limited by the names that the program uses
-  std::map<std::uint64_t, std::string> names_;  // names by object ID
+  std::mutex turn_;   // locked during saving and restoring
+  std::mutex mutex_;  // protects the members below
+  all named_;         // limited by the names that the program uses
+  std::map<std::uint64_t, std::string> names_;
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;
   std::set<std::string> deleted_;
   /// Something was lost or recreated, so the current values must not replace the saved values.

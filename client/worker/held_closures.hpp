@@ -83,7 +83,6 @@ class held_closures {
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
   /// jobs that finished without a stream. Empty if the last server did not acknowledge answers.
   std::vector<std::shared_ptr<job>> answers_for_hello();
-  /// Returns the jobs for the next hello.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
   /// Applies the server's answer to offer(). Only the positions in `kept` remain; all other
   /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered

@@ -133,15 +133,15 @@ class hosted_objects {
   std::set<std::uint64_t> built_;  // to be reported; includes failed objects
   /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
-  std::uint64_t sent_ = 0;  // number of answers over all streams
+  std::uint64_t sent_ = 0;
   struct sent_answer {
     std::uint64_t number = 0;
     std::shared_ptr<answer const> of{};
   };
-  std::map<key, sent_answer> kept_;  // unacknowledged answers
+  std::map<key, sent_answer> kept_;
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
-  std::list<std::thread> finished_threads_;  // to be joined
+  std::list<std::thread> finished_threads_;
   std::condition_variable none_left_;
   bool stream_woken_ = false;
 };

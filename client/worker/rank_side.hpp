@@ -21,7 +21,6 @@ class rank_side {
   /// Called once, first. `wake` must be called when there is something to report.
   virtual void begin(coro::engine_context& engine, std::function<void()> wake) = 0;
 
-  /// Fills the hello of a new stream.
   virtual void offer(v1::ProgramsOffer& to) = 0;
   /// `server` is "host:port".
   virtual void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) = 0;

@@ -98,7 +98,7 @@ class report_buffer {
   std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool lines_signalled_ = false;     // whether the engine thread has been woken
+  bool lines_signalled_ = false;
   bool progress_scheduled_ = false;  // whether the engine thread will process progress when due
 
   // True while lines_, progress_ or accounts_ is not empty; avoids locking in finish().

@@ -106,7 +106,6 @@ class worker_stream final : stream_side {
   void report_started();
   void report_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
-  /// Calls give_back() after the drain timeout.
   void limit_leaving();
   /// Returns unfinished closures and kills running ranks. If ranks still have time, tries again a
   /// moment later.
@@ -131,9 +130,9 @@ class worker_stream final : stream_side {
   hosted_objects& objects_;
   rank_side* const ranks_;
   server_stream stream_;
-  std::shared_ptr<worker_identity const> identity_;  // set by the welcome
-  std::uint32_t nested_max_ = 0;                     // maximum number of waiting closures
-  std::uint32_t workers_ = 0;                        // number of workers in the job
+  std::shared_ptr<worker_identity const> identity_;
+  std::uint32_t nested_max_ = 0;  // maximum number of waiting closures
+  std::uint32_t workers_ = 0;     // number of workers in the job
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;
@@ -154,9 +153,9 @@ class worker_stream final : stream_side {
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;                         // whether the hello has been sent
-  bool leave_asked_ = false;                     // whether a drain has been or will be sent
-  bool leaving_ = false;                         // the server sends no more closures
+  bool greeted_ = false;
+  bool leave_asked_ = false;  // whether a drain has been or will be sent
+  bool leaving_ = false;
   bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
   // When leaving: time by which all ranks have exited.
   std::chrono::steady_clock::time_point ranks_until_{};

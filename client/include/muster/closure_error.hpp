@@ -9,14 +9,9 @@
 
 namespace muster {
 
-/// The failure of a call or of a session. Programs usually handle the subtypes differently; kind()
-/// is more precise:
-/// - input_error: an argument could not be converted, or an input failed
-/// - cancelled_error: cancelled by a user, or because another scheduled call failed
-/// - aborted_error: workers were lost too often
-/// - unavailable_error: the server, or a job that the function needs, is unavailable
-///
-/// If the error has no subtype, the function threw (USER) or a deadline passed (TIMEOUT).
+/// The failure of a call or of a session. Programs usually handle the subtypes below differently;
+/// kind() is more precise. If the error has no subtype, the function threw (USER) or a deadline
+/// passed (TIMEOUT).
 class closure_error : public std::runtime_error {
  public:
   /// Constructs the error from a failure.

@@ -29,17 +29,13 @@ struct session_options {
   /// Maximum number of calls queued at the server. At the limit, the server stops reading. 0 means
   /// the server's default.
   std::uint64_t queue_capacity = 0;
-  /// Number of lost workers or processes after which a call fails with aborted_error, at most 255.
-  /// 0 means no limit. If unset, the server's default (3) applies; for scheduled calls, only exits
-  /// of the executing process count, not lost workers. The delay before a retry grows from 0.1 s to
-  /// 30 s.
+  /// Maximum number of lost workers; see coordinator_options::max_worker_failures.
   std::optional<std::uint32_t> max_worker_failures{};
   /// Same as max_worker_failures = 0.
   bool unlimited_worker_failures = false;
   /// Fail a call immediately if no connected worker provides its function.
   bool require_function = false;
-  /// Number of workers in each stateless job, as returned by context::num_workers. 0 means the
-  /// number that the cluster declares or, without a declaration, the highest worker index plus one.
+  /// Number of workers in each stateless job; see coordinator_options::num_workers.
   std::uint32_t num_workers = 0;
 
   /// Maximum number of unsent calls in this process. At the limit, schedule blocks and try_schedule

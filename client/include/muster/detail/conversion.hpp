@@ -50,8 +50,8 @@ argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
 struct parameter {
-  std::size_t position = 0;  // zero-based position
-  std::string_view name{};   // empty if unknown
+  std::size_t position = 0;
+  std::string_view name{};  // empty if unknown
 };
 
 // Throws function_error of kind INPUT, for example "argument 1 (batch)[2].size: expected an integer

@@ -39,7 +39,6 @@ class value_handle {
  public:
   value_handle(std::shared_ptr<coordinator_session> session, std::uint64_t token)
       : session_(std::move(session)), token_(token) {}
-  /// Releases the value.
   virtual ~value_handle();
   value_handle(value_handle const&) = delete;
 
