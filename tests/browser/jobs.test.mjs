@@ -126,5 +126,5 @@ test('what is not known yet is not claimed', async () => {
   });
   await seen.page.reload();
   await seen.page.locator('#jobs').waitFor();
-  assert.equal(await seen.page.locator('#jobs', { hasText: 'No job yet' }).count(), 0);
+  assert.equal(await seen.page.locator('#jobs', { hasText: 'No jobs yet' }).count(), 0);
 });

@@ -41,7 +41,7 @@ async function finds(seen, where, n) {
 
 test('a text is found in closures and programs, marked, and leads to the line in the log of its rank', async () => {
   const seen = await visitor('/logs');
-  await seen.reads('log-search-state', /Type a text to find/);
+  await seen.reads('log-search-state', /Enter a search text/);
   await seen.page.keyboard.press('/');
   await seen.page.keyboard.type('needle');
   await finds(seen, '[data-closure]', 2);

@@ -50,9 +50,9 @@ test('agents that were not heard of since a restart are not told as connected', 
     seen.serverIsDown = true;
     await server.killServer();
     await server.serve('--data-dir', join(server.folder, 'data'));
-    await seen.reads('key-tasks', /0 of 3.*3 silent since the restart/);
+    await seen.reads('key-tasks', /0 of 3.*3 silent since the server restarted/);
     seen.serverIsDown = false;
-    await seen.reads('map-legend', /Connected 0.*Silent since the restart 3/);
+    await seen.reads('map-legend', /Connected 0.*Silent since the server restarted 3/);
     await seen.at('cluster-row', '[data-cluster="train"]').filter({ hasText: '0 of 3 connected' }).waitFor();
     await seen.at('agent-problems-row', '[data-task="worker:1"][data-state="unheard"]').waitFor();
     await shoot(seen, 'agents-unheard');
@@ -63,7 +63,7 @@ test('agents that were not heard of since a restart are not told as connected', 
     back.service = agents[0].service;
     const waits = back.barrier('any', 60_000);
     waits.catch(() => {}); // pending until the server ends
-    await seen.reads('key-tasks', /1 of 3.*2 silent since the restart/);
+    await seen.reads('key-tasks', /1 of 3.*2 silent since the server restarted/);
     await seen.at('agent-problems-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
     assert.deepEqual(seen.faults, []);
   });

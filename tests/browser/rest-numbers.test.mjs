@@ -173,7 +173,7 @@ test('who waits at a barrier is on its page with the time of arrival, and the ti
 
   const tasks = await open('/tasks?cluster=train');
   await tasks.at('run-timeline', '[data-waits="2"][data-awaited="worker:1"]').waitFor();
-  await tasks.at('run-legend').filter({ hasText: 'waits at a barrier' }).filter({ hasText: 'delays a barrier' }).waitFor();
+  await tasks.at('run-legend').filter({ hasText: 'waiting at a barrier' }).filter({ hasText: 'delays a barrier' }).waitFor();
   assert.deepEqual(await tasks.page.locator('.run-names span').allInnerTexts(), ['worker:0 · 127.0.0.1', 'worker:1', 'worker:2']);
   await tasks.page.screenshot({ path: join(shots, 'timeline-waits.png') });
   ends.push(agents[1].barrier('epoch/1', 60_000));

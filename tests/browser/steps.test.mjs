@@ -32,7 +32,7 @@ test('steps stand in the lanes and by rank, and a moment under the pointer is sh
   const over = (x) => seen.page.mouse.move(box.x + box.width * x, box.y + 26);
   await over(0.5);
   await seen.reads('run-at', /rank 0.*step/);
-  await seen.reads('machines-at', /These are the figures of \d{4}-/);
+  await seen.reads('machines-at', /These are the values at \d{4}-/);
   await over(0.2);
   await seen.page.mouse.down();
   await over(0.8);

@@ -66,7 +66,7 @@ await step('find filters, keeps itself in the address, and clears', async () => 
   await page.waitForFunction(() => document.querySelectorAll('[data-testid=task-row]').length === 11);
   assert.equal(new URL(page.url()).searchParams.get('q'), 'worker:119');
   await page.keyboard.type('zzz');
-  await page.getByText('The name, host or incarnation of no task').waitFor();
+  await page.getByText('No task has a name, host or incarnation').waitFor();
   await page.keyboard.press('Escape');
   await row('worker:0', 'CONNECTED');
 });
@@ -93,7 +93,7 @@ await step('a stopped server is said so; another boot is live without reload, wi
   const tasks = await page.textContent('[data-testid=key-tasks] .key-of');
   await mock.close();
   await conn('reconnecting');
-  await page.getByText(/What you see is 2\.\d s old/).waitFor();
+  await page.getByText(/The data shown is 2\.\d s old/).waitFor();
   const next = await startMock({ scenario: 'small', tasks: 5, port: Number(port) });
   next.post('/mock/reboot');
   next.post('/mock/reboot');

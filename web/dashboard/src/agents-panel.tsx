@@ -48,7 +48,7 @@ const columns: readonly Column<AgentRow>[] = [
   },
   { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
   {
-    title: 'Waiting for, or reason',
+    title: 'Waiting for / reason',
     width: 'minmax(180px, 3fr)',
     narrow: 'long',
     says: remark,
@@ -126,10 +126,10 @@ export function Agents() {
         chosen={at}
         choose={(name) => choose({ agent: name ?? '' }, 'replace')}
         least={760}
-        empty={query.value ? `The name, address or incarnation of no agent contains “${query.value}”.` : 'Loading…'}
+        empty={query.value ? `No agent has a name, address or incarnation that contains “${query.value}”.` : 'Loading…'}
       />
       {row && <Detail agent={row} />}
-      {store.agents.more > 0 && <p class="foot">Only the first {count(store.agents.all().length)} agents of all clusters are shown; muster tasks lists all.</p>}
+      {store.agents.more > 0 && <p class="foot">Only the first {count(store.agents.all().length)} agents of all clusters are shown; to list all, run muster tasks.</p>}
     </Panel>
   );
 }
@@ -168,7 +168,7 @@ function Cause({ of }: { of: ClusterRow }) {
     <div class="banner banner-error" data-testid="cause">
       <p>
         <b>
-          It began {of.cause.task ? 'at ' : ''}
+          First failure{of.cause.task ? ': ' : ''}
           <bdi class="mono">{of.cause.task}</bdi> <time title={moment(of.cause.at)}>{age(viewNow() - of.cause.at)} ago</time>.
         </b>{' '}
         <bdi>{of.cause.message}</bdi>
@@ -191,16 +191,16 @@ function Detail({ agent }: { agent: AgentRow }) {
       </span>
       {agent.seen > 0 && <span data-testid="agent-seen">last heartbeat {clock(agent.seen)}</span>}
       {agent.unheard && <span>no heartbeat since the server restarted</span>}
-      {agent.late_for && agent.late_since && <span>others wait since {clock(agent.late_since)}</span>}
+      {agent.late_for && agent.late_since && <span>other tasks waiting since {clock(agent.late_since)}</span>}
       {agent.error && (
         <span class={`reason ${agent.casualty ? '' : 'text-error'}`}>
-          {agent.casualty && 'Casualty of another task: '}
+          {agent.casualty && 'Failed because of another task: '}
           {agent.code} <bdi>{agent.error}</bdi>
         </span>
       )}
       {agent.waits.length > 0 && (
         <span class="reason">
-          waits for <bdi class="mono">{agent.waits.join(', ')}</bdi>
+          waiting for <bdi class="mono">{agent.waits.join(', ')}</bdi>
         </span>
       )}
     </div>

@@ -45,10 +45,10 @@ export function Barriers() {
         {running.length === 0 && (
           <p class="calm">
             {wanted ? (
-              `The name of no running barrier contains “${query.value}”.`
+              `No running barrier has a name that contains “${query.value}”.`
             ) : (
               <>
-                No task waits at a barrier.
+                No task is waiting at a barrier.
                 <Elsewhere what="Barriers" />
               </>
             )}

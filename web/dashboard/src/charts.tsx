@@ -123,7 +123,7 @@ export function Charts() {
 }
 
 const MARKS = [
-  ['restarting', 'start of the server'],
+  ['restarting', 'server start'],
   ['error', 'a job failed'],
 ] as const;
 const MARKS_MOST = 50;
@@ -192,7 +192,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
       <Readout chart={chart} points={points} at={at.value} />
       <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
         {data && <Drawn lines={chart.rows} data={data} from={from} end={end} times={chart.times} bands={chart.bands} markers={markers} onZoom={zoomTo} onCursor={(n) => (at.value = n)} />}
-        {missing && !points && <p class="calm">The server keeps no samples of this figure.</p>}
+        {missing && !points && <p class="calm">The server stores no samples for this chart.</p>}
       </div>
     </div>
   );

@@ -40,7 +40,7 @@ export function Banners() {
       {state === 'reconnecting' && (
         <div class="banner banner-late" data-testid="banner-lost">
           <p>
-            <b>The connection to the server is lost.</b> What you see is {age(dataAge())} old. Trying again…
+            <b>The connection to the server was lost.</b> The data shown is {age(dataAge())} old. Reconnecting…
           </p>
           <button type="button" onClick={retryNow}>
             Try now
@@ -50,7 +50,7 @@ export function Banners() {
       {session.value?.read_only && (
         <div class="banner" data-testid="banner-read-only">
           <p>
-            <b>This is the data of a stopped server.</b> Everything is shown as it was last stored
+            <b>This is the data of a stopped server.</b> It is shown as it was last stored
             {store.counters && <>, {moment(viewNow())}</>}; nothing can be changed.
           </p>
         </div>
@@ -58,7 +58,7 @@ export function Banners() {
       {state === 'paused' && (
         <div class="banner" data-testid="banner-paused">
           <p>
-            <b>Paused.</b> What you see is {age(dataAge())} old; the cluster continues to run.
+            <b>Paused.</b> The data shown is {age(dataAge())} old; the cluster continues to run.
           </p>
           <button type="button" onClick={() => setPaused(false)}>
             Resume

@@ -34,7 +34,7 @@ const columns: readonly Column<FoldedEvent>[] = [
     ),
   },
   { title: 'Cluster', width: 'minmax(70px, 0.7fr)', cell: (e) => <bdi class="soft">{e.cluster || '–'}</bdi> },
-  { title: 'What', width: 'minmax(110px, 1fr)', cell: (e) => e.kind.replaceAll('_', ' ') },
+  { title: 'Event', width: 'minmax(110px, 1fr)', cell: (e) => e.kind.replaceAll('_', ' ') },
   {
     title: 'Subject',
     width: 'minmax(120px, 1.4fr)',
@@ -100,7 +100,7 @@ export function Events() {
             </span>
           </div>
         ) : (
-          oldest > 1 && severity === 'all' && !wanted && <p class="foot">Events before number {count(oldest)}: muster events --after 0</p>
+          oldest > 1 && severity === 'all' && !wanted && <p class="foot">To see events before number {count(oldest)}, run muster events --after 0</p>
         )}
       </Panel>
     </div>

@@ -81,7 +81,7 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
   const counts = STATES.map((state) => [state, nodes.filter((node) => node.state === state).length] as const).filter(([, n]) => n > 0);
   const what = body.grouped ? plural(size, 'function') : plural(size, 'closure');
   const facts = counts.map(([state, n]) => `${count(n)} ${state.toLowerCase()}`).join(', ');
-  const sentence = `Dependencies of ${what} in ${plural(graph.order.length, 'layer')}, ${plural(edges.length, 'edge')}: ${facts}. Arrow keys follow dependencies, Enter opens. The table below has the same information.`;
+  const sentence = `Dependencies of ${what} in ${plural(graph.order.length, 'layer')}, ${plural(edges.length, 'edge')}: ${facts}. Arrow keys follow dependencies, Enter opens. The table below contains the same information.`;
   const columns = columnsOf(nodes, body, job);
   return (
     <>
@@ -96,11 +96,11 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
         </ul>
         {body.complete === false && (
           <p class="foot" data-testid="graph-partial">
-            The graph is incomplete: the server read {outOf(body.looked_at, body.of)} closures within the time limit of a response.
+            The graph is incomplete: the server read {outOf(body.looked_at, body.of)} closures within the time limit for a response.
           </p>
         )}
       </Panel>
-      <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="in order of layers" span={12}>
+      <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="ordered by layer" span={12}>
         <Grid
           id="graph-rows"
           columns={columns}

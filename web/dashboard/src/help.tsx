@@ -8,10 +8,10 @@ const KEYS = [
   ['p', 'pause and resume'],
   ['?', 'this help'],
   ['Esc', 'close, clear or deselect'],
-  ['↑ ↓ PgUp PgDn Home End', 'in a list: choose a row'],
-  ['Enter', 'in a list: open the chosen row'],
+  ['↑ ↓ PgUp PgDn Home End', 'in a list: select a row'],
+  ['Enter', 'in a list: open the selected row'],
   ['← → ↑ ↓ Enter', 'in the cluster map: move between cells, show the task'],
-  ['← → + − f', 'in the task stream: move in time, zoom in, zoom out, follow the present'],
+  ['← → + − f', 'in the task stream: move in time, zoom in, zoom out, follow the current time'],
   ['↑ ↓ Shift ← → Enter', 'in the task stream: move between workers and bars, open'],
   ['← → ↑ ↓ + − 0', 'in a graph: follow dependencies, zoom in, zoom out, show all'],
 ] as const;

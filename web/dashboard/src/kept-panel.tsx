@@ -24,9 +24,9 @@ export function Kept() {
         <div class="progress-foot">
           <Chip shape={shape}>
             {d.failed_since_ms
-              ? 'writing has failed; nothing is stored'
+              ? 'writing has failed; nothing more is stored'
               : d.full
-                ? 'full: new durable work is refused'
+                ? 'the disk is full: new durable work is refused'
                 : d.changes_waiting > 0
                   ? `${count(d.changes_waiting)} changes waiting for ${etcd ? 'etcd' : 'the disk'}`
                   : etcd
@@ -34,7 +34,7 @@ export function Kept() {
                     : 'all changes on disk'}
           </Chip>
           <span>
-            start {count(d.epoch)}, read in {span(d.restored_in_ms)}
+            server start {count(d.epoch)}, data read in {span(d.restored_in_ms)}
             {d.leader && (
               <>
                 , leads as <bdi>{d.leader}</bdi>
@@ -48,7 +48,7 @@ export function Kept() {
         </div>
         {d.history_bytes !== undefined && (
           <div class="progress-foot" data-testid="kept-history">
-            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start of the server'}: events, charts, stream, machines</span>
+            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since the server started'}: events, charts, stream, machines</span>
             <span>
               {bytes(d.history_bytes)}
               {!!d.history_dropped && (

@@ -70,7 +70,7 @@ function TaskStates({ tasks }: { tasks: TaskTotals }) {
     ['disconnected', tasks.gone, 'disconnected'],
     ['late', tasks.late, 'late'],
     ['restarting', tasks.missing, 'not connected yet'],
-    ['waiting', tasks.unheard, 'silent since the restart'],
+    ['waiting', tasks.unheard, 'silent since the server restarted'],
   ];
   const shown = parts.filter(([, n]) => n > 0);
   if (shown.length === 0) return <>{tasks.total === 0 ? 'no task has joined yet' : 'all tasks'}</>;

@@ -67,7 +67,7 @@ export function Content() {
         </p>
         <p>
           <button type="button" onClick={() => location.reload()}>
-            Load the page again
+            Reload the page
           </button>
         </p>
       </Panel>

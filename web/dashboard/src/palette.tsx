@@ -187,7 +187,7 @@ export function Palette() {
       <p class="note" role="status">
         {found.length === 0 ? (
           <>
-            <Mark shape="waiting" /> Nothing fits. Closures are found by their id, and on the page of their job by function and error.
+            <Mark shape="waiting" /> Nothing matches. To find a closure, enter its id, or search by function or error on the page of its job.
           </>
         ) : (
           '↑ ↓ to choose, Enter to go, Esc to close'

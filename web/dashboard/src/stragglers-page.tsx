@@ -51,7 +51,7 @@ export function StragglersPage() {
           <bdi>{said}</bdi>
         </p>
       )}
-      <Panel id="late-hosts" title="Hosts" note={all > 0 && `of the last ${plural(all, 'barrier')}, most often last first`} span={4}>
+      <Panel id="late-hosts" title="Hosts" note={all > 0 && `the last ${plural(all, 'barrier')}; hosts that were last most often come first`} span={4}>
         {found && <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} {...picking} empty={none} />}
       </Panel>
       <Panel id="late-tasks" title="Tasks" note={all > 0 && lateNote(found!)} span={8}>
@@ -69,7 +69,7 @@ export function StragglersPage() {
             {...picking}
             empty={
               <>
-                No barrier of this run has passed yet. The page of barriers shows failed barriers and the missing tasks.
+                No barrier of this run has passed yet. The Barriers page shows failed barriers and missing tasks.
                 <Elsewhere />
               </>
             }

@@ -54,7 +54,7 @@ export function StreamPage() {
           <StreamCanvas stream={stream} version={version.value} lanes={lanes} hues={hues} job={job} sentence={sentence(lanes, rows)} />
         ) : (
           <p class="calm" data-testid="stream-empty">
-            {version.value === 0 ? 'Loading…' : wanted ? `The name of no worker contains “${query.value}”.` : <NothingRan />}
+            {version.value === 0 ? 'Loading…' : wanted ? `No worker has a name that contains “${query.value}”.` : <NothingRan />}
           </p>
         )}
         <Coarse stream={stream} />
@@ -75,7 +75,7 @@ function note(stream: Stream, lanes: readonly Lane[]) {
   const view = currentView();
   return (
     lanes.length > 0 &&
-    `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${settled.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} held` : ''}`
+    `${plural(lanes.length, 'worker')}, ${age(spanOf(view))}${settled.value.follow ? ' up to now' : ` from ${clock(view.from)}`}${stream.size > 0 ? ` · ${plural(stream.size, 'bar')} loaded` : ''}`
   );
 }
 
@@ -87,14 +87,14 @@ function Toolbar() {
     <div class="toolbar">
       <Segments label="Time span" options={SPANS} now={Math.round(span)} choose={setSpan} />
       <div class="segments" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Zoom in" title="Zoom in (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+        <button type="button" aria-label="Zoom in" title="Zoom in (+, or Ctrl and mouse wheel)" onClick={() => zoom(0.5)}>
           +
         </button>
-        <button type="button" aria-label="Zoom out" title="Zoom out (−, ctrl and wheel)" onClick={() => zoom(2)}>
+        <button type="button" aria-label="Zoom out" title="Zoom out (−, or Ctrl and mouse wheel)" onClick={() => zoom(2)}>
           −
         </button>
       </div>
-      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow the present (f)" onClick={() => setFollow(!looking.peek().follow)}>
+      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow the current time (f)" onClick={() => setFollow(!looking.peek().follow)}>
         {at.follow ? 'Following' : 'Follow'}
       </button>
       <AtTime />
@@ -107,7 +107,7 @@ function Toolbar() {
 function NothingRan() {
   return (
     <>
-      No closure ran in this time.{' '}
+      No closure ran in this period.{' '}
       <button type="button" class="plain" data-testid="stream-hour" onClick={() => setSpan(3_600_000)}>
         Show the last hour →
       </button>
@@ -195,7 +195,7 @@ function sentence(lanes: readonly Lane[], rows: readonly Sum[]): string {
     `${count(total((r) => r.failed))} failed`,
     `${count(total((r) => r.running))} running`,
   ];
-  return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The table below has the same information.`;
+  return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, Shift and arrow keys move from bar to bar, Enter opens. The table below contains the same information.`;
 }
 
 function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
@@ -222,7 +222,7 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
         data={(r) => ({ 'data-task': r.lane.task, 'data-function': stream.functions[r.function] ?? '' })}
         chosen={chosenRow.value}
         choose={(name) => (chosenRow.value = name)}
-        empty="No closure ran in this time."
+        empty="No closure ran in this period."
       />
       {rows.length > ROWS && (
         <p class="foot">

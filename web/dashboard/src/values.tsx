@@ -42,8 +42,8 @@ export function Values() {
         {!values || total === 0
           ? 'A value appears here when a closure is scheduled.'
           : values.held > 0
-            ? `${plural(values.held, 'value')} held by this server, ${bytes(values.held_bytes)}`
-            : 'No value is held by this server.'}
+            ? `${plural(values.held, 'value')} stored on this server, ${bytes(values.held_bytes)}`
+            : 'No values are stored on this server.'}
       </p>
     </Panel>
   );

@@ -78,7 +78,7 @@ test('the pace is that of the last half minute, or since the beginning; nobody g
   assert.equal(sampled(samples, { at: 170_000, done: 0 }).length, 1); // another run of the server
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 10), '10 a second · about 1m 00s left');
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 0.05), '3 a minute · about 3h 20m left');
-  assert.equal(pace(counts({ total: 1000 }), 0), 'no closure has finished lately');
+  assert.equal(pace(counts({ total: 1000 }), 0), 'no closure has finished recently');
   assert.equal(pace(counts({ total: 10, succeeded: 10 }), 10), '');
   assert.equal(pace(counts({ total: 10 }), null), '');
 });
@@ -117,7 +117,7 @@ test('how a value begins', () => {
 });
 
 test('what cancelling does', () => {
-  assert.equal(cancelText(counts({ queued: 2, running: 1 })), '2 closures that wait will never run; 1 that runs is asked to stop.');
-  assert.equal(cancelText(counts({ running: 3 })), '3 that run are asked to stop.');
+  assert.equal(cancelText(counts({ queued: 2, running: 1 })), '2 waiting closures will never run; 1 running closure will be asked to stop.');
+  assert.equal(cancelText(counts({ running: 3 })), '3 running closures will be asked to stop.');
   assert.equal(cancelText(counts()), 'It accepts no more closures.');
 });

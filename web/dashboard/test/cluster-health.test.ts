@@ -30,7 +30,7 @@ test('the worst is said', () => {
   assert.deepEqual(said({ agents: { ...none, connected: 1, late: 1, error: 1 } }), ['error', '1 in error']);
   assert.deepEqual(said({ agents: { ...none, connected: 2, late: 1 } }), ['late', '1 late']);
   assert.deepEqual(said({ agents: { ...none, connected: 1, missing: 1, registering: 1 } }), ['restarting', '2 not connected yet']);
-  assert.deepEqual(said({ agents: { ...none, unheard: 3 } }), ['waiting', 'silent since the restart']);
+  assert.deepEqual(said({ agents: { ...none, unheard: 3 } }), ['waiting', 'silent since the server restarted']);
   assert.deepEqual(said({ tasks: 0, agents: { ...none, connected: 0 } }), ['waiting', 'empty']);
 });
 

@@ -43,7 +43,7 @@ test('the line says which rows are shown of how many', () => {
     ['3 closures match, of 50,000', listing(3, { of: 50_000 }), 0, true],
     ['closures 1 to 100 that match', listing(100, { next: 'x' }), 0, true],
     ['no closures match, of 50,000', listing(0, { of: 50_000 }), 0, true],
-    ['no closures match among the 31,000 searched; Next continues (50,000 in all)', listing(0, { next: 'x', more: true, lookedAt: 31_000, of: 50_000 }), 0, true],
+    ['no closures match among the 31,000 searched; Next continues (50,000 in total)', listing(0, { next: 'x', more: true, lookedAt: 31_000, of: 50_000 }), 0, true],
   ] as const)
     assert.equal(countLine(of[0], of[1], 'closures', of[2]), line);
 });

@@ -17,8 +17,8 @@ test('where the bytes of a large value are', () => {
   const blob = only<Preview>({ status: 'READY', bytes: 5e6 });
   assert.equal(whereItLies({ ...blob, at_server: true }), 'as a blob');
   assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0' }), 'in the memory of worker:0');
-  assert.equal(whereItLies({ ...blob, at_server: true, holder: 'worker:0' }), 'in the memory of worker:0, with a copy at the server');
+  assert.equal(whereItLies({ ...blob, at_server: true, holder: 'worker:0' }), 'in the memory of worker:0, with a copy on the server');
   assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0', holders: ['worker:0', 'worker:2'] }), 'in the memory of worker:0, worker:2');
-  assert.equal(whereItLies({ ...blob, at_server: false, holders: [] }), 'and the server does not have its bytes');
-  assert.equal(whereItLies({ ...blob, at_server: false }), 'and the server does not have its bytes');
+  assert.equal(whereItLies({ ...blob, at_server: false, holders: [] }), 'but the server does not have its bytes');
+  assert.equal(whereItLies({ ...blob, at_server: false }), 'but the server does not have its bytes');
 });

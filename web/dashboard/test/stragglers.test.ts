@@ -20,7 +20,7 @@ test('one task is always last', () => {
 
 test('the list says whom it leaves out', () => {
   const all = found(['worker:3 n1 2', 'worker:1 n1 1'], 3);
-  assert.equal(lateNote(all), '2 of 4 tasks were late at least once, that is, later than half of the others. All other tasks were always on time');
+  assert.equal(lateNote(all), '2 of 4 tasks were late at least once, that is, after the median arrival. All other tasks were always on time');
   assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 latest tasks; late means after the median arrival');
 });
 

@@ -15,12 +15,12 @@ export function DeedButton({ deed, title, why }: { deed: Deed; title: string; wh
   if (deed.does === 'cancel')
     return (
       <Action testid="deed-cancel" label="Cancel" title="Cancel this closure?" yes="Cancel the closure" danger run={() => send('POST', `${of('closures')}/cancel`)} done="The closure was cancelled.">
-        <p>It has repeatedly lost its worker. Closures that need its value fail.</p>
+        <p>It has repeatedly lost its worker. Closures that need its value will fail.</p>
       </Action>
     );
   if (deed.does === 'restart')
     return (
-      <Action testid="deed-restart" label="Restart" title="Restart this program?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarted.">
+      <Action testid="deed-restart" label="Restart" title="Restart this program?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarting.">
         <p>All ranks are stopped and start again as a new attempt.</p>
       </Action>
     );

@@ -29,8 +29,8 @@ async function toggle(): Promise<void> {
 export function NotifyButton() {
   if (!there) return null;
   const title = denied.value
-    ? 'The browser blocks notifications of this page; allow them in its settings'
-    : 'While this page is in the background, show a notification for each new lasting alert that is an error or a hang';
+    ? 'The browser blocks notifications from this page; allow them in the browser settings'
+    : 'While this page is in the background, show a notification for each new ongoing alert that reports an error or a hang';
   return (
     <button type="button" data-testid="notify" aria-pressed={wanted.value} title={title} onClick={() => void toggle()}>
       {denied.value ? 'Notifications blocked' : wanted.value ? 'Notifications on' : 'Notify me'}

@@ -69,7 +69,7 @@ export function Retry({ id, counts, retryable, stay }: Props) {
       title="Retry the failed and cancelled closures?"
       yes="Submit a new job"
       disabled={retryable === false}
-      why={retryable === false ? 'The arguments of the failed and cancelled closures are no longer kept.' : undefined}
+      why={retryable === false ? 'The arguments of the failed and cancelled closures are no longer stored.' : undefined}
       run={async () => {
         const next = await retry(id);
         if (!next) return;

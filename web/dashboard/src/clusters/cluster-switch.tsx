@@ -53,7 +53,7 @@ export function ClusterSwitch() {
         {all.length > shown.length && (
           <li>
             <button type="button" onClick={() => (paletteOpen.value = true)}>
-              {count(all.length - shown.length)} more: find one
+              {count(all.length - shown.length)} more: search
             </button>
           </li>
         )}

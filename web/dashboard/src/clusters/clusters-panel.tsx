@@ -55,7 +55,7 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
         {workers && <span>{plural(workers.total, 'closure worker')}</span>}
         {c.barriers > 0 && (
           <a href={address('/barriers', { cluster: c.name })} onClick={follow}>
-            {count(c.barriers)} waiting at barriers
+            {plural(c.barriers, 'running barrier')}
           </a>
         )}
         {c.started > 0 && (

@@ -69,7 +69,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
       span={12}
       aside={
         <div class="actions">
-          <button type="button" aria-label="Zoom in" title="Zoom in (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+, or Ctrl and mouse wheel)" onClick={() => zoom(0.5)}>
             +
           </button>
           <button type="button" data-testid="job-whole" disabled={untouched} onClick={reset}>
@@ -89,7 +89,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
           most={MOST_HIGH}
           hues={hues}
           job={job.id}
-          sentence={`${plural(ended, 'closure')} of this job on ${plural(lanes.length, 'worker')}, ${count(job.counts.failed)} failed. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The list below has the same information.`}
+          sentence={`${plural(ended, 'closure')} of this job on ${plural(lanes.length, 'worker')}, ${count(job.counts.failed)} failed. Arrow keys move in time and between workers, Shift and arrow keys move from bar to bar, Enter opens. The list below contains the same information.`}
         />
         <Legend stream={stream} hues={hues} />
       </div>

@@ -25,7 +25,7 @@ export function KeyWaits({ waits }: { waits: Waits | null }) {
   );
   return (
     <Panel id="waits" title="Missing keys" note={total > 0 && `${plural(total, 'call')} waiting for keys that do not exist`} span={12} aside={aside}>
-      {total === 0 && waits && <p class="calm">No task waits for a key.</p>}
+      {total === 0 && waits && <p class="calm">No task is waiting for a key.</p>}
       <ul class="waits">{by.value === 'key' ? byKey(waits) : byTask(waits)}</ul>
       {waits?.more && <p class="foot">Only the first {count(waits.keys.length)} keys are shown.</p>}
     </Panel>
@@ -42,7 +42,7 @@ const byKey = (waits: Waits | null) =>
 const byTask = (waits: Waits | null) =>
   waits?.tasks.map((t) => {
     const names = t.keys.slice(0, SHOWN);
-    return <Wait key={t.task} head={short(t.task)} note={`waits for ${plural(t.keys.length, 'key')}`} names={names} rest={t.keys.length - names.length} />;
+    return <Wait key={t.task} head={short(t.task)} note={`waiting for ${plural(t.keys.length, 'key')}`} names={names} rest={t.keys.length - names.length} />;
   });
 
 function Wait({ head, note, names, rest }: { head: string; note: string; names: string[]; rest: number }) {

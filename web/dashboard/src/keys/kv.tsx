@@ -74,7 +74,7 @@ function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; 
   if (folders.length + keys.length === 0)
     return (
       <p class="calm">
-        {wanted ? `The name of no key here contains “${query.value}”.` : 'No key here. Agents, such as JAX and TensorFlow, create keys, and so does '}
+        {wanted ? `No key here has a name that contains “${query.value}”.` : 'No keys here. Keys are created by agents, such as JAX and TensorFlow, and by '}
         {!wanted && <code class="wrap">muster kv put KEY VALUE</code>}
         {!wanted && <Elsewhere what="Keys" />}
       </p>

@@ -117,7 +117,7 @@ export function LogsPage() {
         <Meant w={w} />
         <p class="note" role="status" data-testid="log-search-state" data-state={!asked ? 'empty' : !known || left > 0 ? 'reads' : 'done'}>
           {!asked
-            ? 'Type a text to find into the field above, or choose a job or a program.'
+            ? 'Enter a search text in the field above, or choose a job or a program.'
             : !known || left > 0
               ? `Searching… ${plural(total, 'line')} so far`
               : sources.length === 0
@@ -135,7 +135,7 @@ export function LogsPage() {
 
 function Meant({ w }: { w: Wanted }) {
   const range = w.from && !chosen('since').value ? `From ${moment(w.from)}${w.to ? ` to ${moment(w.to)}` : ''}. ` : '';
-  const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'Output of ranks has no time and no job, so programs are not searched.' : '';
+  const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'The output of ranks has no times or jobs, so programs are not searched.' : '';
   return range || left ? (
     <p class="note" data-testid="log-search-meant">
       {range}
@@ -158,7 +158,7 @@ function Lines({ source, found, w, search }: { source: Source; found: Found; w: 
         ) : (
           <bdi>{source.title}</bdi>
         )}{' '}
-        <span class="note">{found.state === 'waits' ? 'waits' : found.state === 'reads' ? 'searching…' : found.problem ? '' : `${plural(n, 'line')}${found.next ? ' so far' : ''}`}</span>
+        <span class="note">{found.state === 'waits' ? 'waiting' : found.state === 'reads' ? 'searching…' : found.problem ? '' : `${plural(n, 'line')}${found.next ? ' so far' : ''}`}</span>
       </h3>
       {found.problem && (
         <p class="calm text-error">
@@ -193,7 +193,7 @@ function Lines({ source, found, w, search }: { source: Source; found: Found; w: 
             `The first ${count(n)} are shown; narrow the search.`
           ) : (
             <button type="button" data-testid="look-on" onClick={() => search.on(source)}>
-              Search further
+              Search more
             </button>
           )}
         </p>
@@ -209,7 +209,7 @@ function OfClosure({ line, w }: { line: ClosureLine; w: Wanted }) {
   const to = closureAddress(line.closure, line.job);
   return (
     <div class={`log-line ${COLOURS[line.level] ?? ''}`} data-testid="found-line" data-closure={line.closure}>
-      <a class="found-time" href={around} onClick={follow} title={`${moment(line.time_ms)}: all lines of its job 5 s around`}>
+      <a class="found-time" href={around} onClick={follow} title={`${moment(line.time_ms)}: show the lines of its job within 5 s`}>
         {clock(line.time_ms)}
       </a>
       <a

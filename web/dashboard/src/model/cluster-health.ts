@@ -53,7 +53,7 @@ export function health(c: ClusterRow, f: Fares): [shape: Shape, word: string] {
   if (f.late > 0) return ['late', `${f.late} late`];
   if (c.ends) return ['restarting', 'ending'];
   if (f.coming > 0) return ['restarting', `${f.coming} not connected yet`];
-  if (f.unheard > 0) return ['waiting', 'silent since the restart'];
+  if (f.unheard > 0) return ['waiting', 'silent since the server restarted'];
   if (f.total === 0) return ['waiting', 'empty'];
   if (c.state === 'FINISHED' || f.gone === f.total) return ['disconnected', 'finished'];
   return ['connected', 'well'];

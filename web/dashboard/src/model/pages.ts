@@ -2,7 +2,7 @@
 
 import type { Topic } from './protocol';
 
-export const GROUPS = ['Work', 'Cluster', 'Agreement'] as const;
+export const GROUPS = ['Work', 'Cluster', 'Coordination'] as const;
 export type Group = (typeof GROUPS)[number];
 
 interface PageRow {
@@ -29,17 +29,17 @@ export const PAGES = [
   { path: '/closures/*', title: 'Closure', topics: always },
   { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
   { path: '/programs/*', title: 'Program', cluster: true, topics: [...always, 'barriers'] },
-  { path: '/logs', title: 'Logs', rail: 'Logs', group: 'Work', key: 'f', find: 'Find a text in logs', cluster: true, topics: always },
+  { path: '/logs', title: 'Logs', rail: 'Logs', group: 'Work', key: 'f', find: 'Find text in logs', cluster: true, topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
   { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
   { path: '/objects', title: 'Objects', rail: 'Objects', group: 'Work', key: 'a', find: 'Find an object by name or id', cluster: true, topics: always },
   { path: '/gangs', title: 'Gangs and unmet demand', rail: 'Gangs and demand', group: 'Work', key: 'n', cluster: true, topics: always },
   { path: '/sessions', title: 'Sessions', rail: 'Sessions', group: 'Work', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/barriers', title: 'Barriers', rail: 'Barriers', group: 'Agreement', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
-  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', group: 'Agreement', key: 'l', cluster: true, topics: always },
-  { path: '/kv', title: 'Key-values', rail: 'Key-values', group: 'Agreement', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
-  { path: '/events', title: 'Events', rail: 'Events', group: 'Cluster', key: 'e', find: 'Find in the events', topics: [...always, 'events'] },
+  { path: '/barriers', title: 'Barriers', rail: 'Barriers', group: 'Coordination', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', group: 'Coordination', key: 'l', cluster: true, topics: always },
+  { path: '/kv', title: 'Key-values', rail: 'Key-values', group: 'Coordination', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
+  { path: '/events', title: 'Events', rail: 'Events', group: 'Cluster', key: 'e', find: 'Find in events', topics: [...always, 'events'] },
 ] as const satisfies readonly PageRow[];
 export type Path = (typeof PAGES)[number]['path'];
 export interface Page extends PageRow {

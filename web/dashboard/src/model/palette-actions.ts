@@ -52,7 +52,7 @@ export function workerOrders(verbs: readonly Verb[], task: TaskView, cluster: st
           title: `Uncordon ${name}`,
           detail: host,
           question: `Uncordon ${name}?`,
-          says: 'The worker receives new closures at once.',
+          says: 'The worker will immediately receive new closures again.',
           yes: 'Uncordon',
           danger: false,
           path: path('uncordon'),
@@ -86,7 +86,7 @@ export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'nam
           title: `Cancel ${name}`,
           detail: what,
           question: `Cancel ${name}?`,
-          says: 'Running closures are asked to stop, and waiting closures never run. Results of succeeded closures are kept.',
+          says: 'Running closures are asked to stop, and waiting closures will never run. Results of succeeded closures are kept.',
           yes: `Cancel the ${what}`,
           danger: true,
           path: at('jobs', job.id, 'cancel'),
@@ -137,7 +137,7 @@ export function programOrders(verbs: readonly Verb[], p: Pick<ProgramView, 'id' 
           yes: 'Restart',
           danger: false,
           path: at('programs', p.id, 'restart'),
-          done: `${p.name} is restarted.`,
+          done: `${p.name} is restarting.`,
         },
       ];
     return [];

@@ -13,7 +13,7 @@ const TASKS_LISTED = 100; // limit of the server
 export function lateNote({ barriers, tasks }: Stragglers): string {
   if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} latest tasks; late means after the median arrival`;
   const of = Math.max(...barriers.map((b) => b.participants));
-  return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, later than half of the others${tasks.length < of ? '. All other tasks were always on time' : ''}`;
+  return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, after the median arrival${tasks.length < of ? '. All other tasks were always on time' : ''}`;
 }
 
 // Empty unless a host or task is last far more often than by chance.

@@ -89,7 +89,7 @@ export function Question({ title, children, yes, danger, run, done, refusal = ''
       )}
       <div class="question-answers">
         <button type="button" autoFocus onClick={() => dialog.current?.close()}>
-          Leave it
+          Go back
         </button>
         <button type="button" class={danger ? 'danger' : 'primary'} disabled={under.value} data-testid="question-yes" onClick={answer}>
           {under.value ? 'Asking the server…' : yes}

@@ -131,7 +131,7 @@ export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentenc
             all
           </button>
         </div>
-        <span class="soft">drag to move, ctrl and wheel to zoom; arrows choose, Enter opens</span>
+        <span class="soft">drag to move, Ctrl and mouse wheel to zoom; arrow keys select, Enter opens</span>
       </div>
       <div ref={box}>
         <canvas

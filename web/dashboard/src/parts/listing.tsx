@@ -151,7 +151,7 @@ export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<
   return (
     <div class="pages">
       <span data-testid="count-line" role="status">
-        {looked.stale ? 'Looking…' : countLine(listing, at, what, filtered)}
+        {looked.stale ? 'Searching…' : countLine(listing, at, what, filtered)}
       </span>
       {(later || listing.next) && (
         <span class="pages-turn">

@@ -24,7 +24,7 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
     if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
   const kept = !log || log.known;
-  const state = !log ? 'waiting for the server' : !kept ? 'not kept' : log.ended ? 'ended' : 'live';
+  const state = !log ? 'waiting for the server' : !kept ? 'not stored' : log.ended ? 'ended' : 'live';
   const aside = (
     <>
       <input
@@ -91,7 +91,7 @@ function Line({ line, several }: { line: LogLine; several: boolean }) {
 }
 
 function empty(known: boolean, ended: boolean, lines: number): string {
-  if (!known) return 'The server no longer keeps this log.';
+  if (!known) return 'The server no longer stores this log.';
   if (lines > 0) return 'No line matches.';
   return ended ? 'Nothing was logged.' : 'Nothing logged yet.';
 }

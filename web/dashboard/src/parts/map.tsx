@@ -53,10 +53,10 @@ function Join() {
   return (
     <div class="join" data-testid="empty">
       <p>
-        <b>No task has joined yet.</b> Start a worker on any machine that reaches this one:
+        <b>No task has joined yet.</b> Start a worker on any machine that can reach this one:
       </p>
       <code>muster worker --server {join()}</code>
-      <p class="note">It appears here within a second. JAX and TensorFlow tasks join with the same address as their coordinator.</p>
+      <p class="note">It will appear here within a second. JAX and TensorFlow tasks join by using the same address as their coordinator.</p>
     </div>
   );
 }
@@ -187,14 +187,14 @@ function sentence(): string {
   const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const parts = CELL_STATES.map((state, n) => `${count(counts[n]!)} ${wordOf(state).toLowerCase()}`);
   const total = counts.reduce((sum, n) => sum + n, 0);
-  return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same information.`;
+  return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the Tasks page contain the same information.`;
 }
 
 const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
 
 // Uses the words of the key numbers, which count the same cells.
 function wordOf(state: CellState): string {
-  return state === 'UNHEARD' ? 'Silent since the restart' : state === 'REGISTERING' ? 'Not connected yet' : WORDS[state];
+  return state === 'UNHEARD' ? 'Silent since the server restarted' : state === 'REGISTERING' ? 'Not connected yet' : WORDS[state];
 }
 const shapeOf = (state: CellState): Shape => (state === 'UNHEARD' ? 'waiting' : SHAPES[state]);
 

@@ -32,7 +32,7 @@ export function Jobs() {
       ))}
       {shown.length === 0 && store.jobsVersion > 0 && (
         <p class="calm">
-          No job yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
+          No jobs yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
         </p>
       )}
       {rest > 0 && <p class="foot">and {count(rest)} more</p>}
@@ -85,7 +85,7 @@ export function Functions() {
         <FunctionRow key={f.name} f={f} />
       ))}
       {more > 0 && <p class="foot">and {count(more)} more</p>}
-      {functions.length === 0 && <p class="calm">No closure was scheduled yet.</p>}
+      {functions.length === 0 && <p class="calm">No closure has been scheduled yet.</p>}
     </Panel>
   );
 }

@@ -34,13 +34,13 @@ export function StreamTip({ stream, hit, x, y, right }: { stream: Stream; hit: H
       <span class="soft">
         <bdi>{hit.lane.task}</bdi> · <time title={moment(hit.start)}>{precise(hit.start)}</time>
       </span>
-      {closureOf(stream, hit) && <span class="soft">click or Enter opens {closureOf(stream, hit)}</span>}
+      {closureOf(stream, hit) && <span class="soft">click or press Enter to open {closureOf(stream, hit)}</span>}
     </div>
   );
 }
 
 function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
-  if (hit.kind === 'running') return <span>runs for {age(hit.end - hit.start)}</span>;
+  if (hit.kind === 'running') return <span>running for {age(hit.end - hit.start)}</span>;
   if (hit.kind === 'minute') {
     const { count: n, failed, busy } = hit.minute;
     return (

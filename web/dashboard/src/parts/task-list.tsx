@@ -127,7 +127,7 @@ export function TaskList({ wide = false }: { wide?: boolean }) {
         choose={(name) => (selected.value = name === null ? null : Number(name))}
         seen={watchRows}
         least={690}
-        empty={store.seq('tasks') === null ? 'Loading…' : query.value ? `The name, host or incarnation of no task contains “${query.value}”.` : 'Tasks appear here when they join.'}
+        empty={store.seq('tasks') === null ? 'Loading…' : query.value ? `No task has a name, host or incarnation that contains “${query.value}”.` : 'Tasks appear here when they join.'}
       />
       <Detail />
     </Panel>

@@ -28,7 +28,7 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
   return (
     <Panel id="value" title="Value" note={size !== undefined && there && bytes(size)} span={wide ? 12 : 8} aside={aside}>
       <p class="foot">
-        <code>{id}</code> {c.error ? 'holds the error' : c.value_status?.toLowerCase().replaceAll('_', ' ')}
+        <code>{id}</code> {c.error ? 'contains the error' : c.value_status?.toLowerCase().replaceAll('_', ' ')}
         {c.value_spilled ? ', on disk' : ''}
         {c.value_released ? `, released: ${c.value_released}` : ''}
       </p>
@@ -45,7 +45,7 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
           {shown.text}
         </pre>
       )}
-      {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes are shown; use Download to get all.</p>}
+      {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes are shown; use Download to get the whole value.</p>}
       {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'The closure ended without a value.' : 'No value yet.'}</p>}
     </Panel>
   );

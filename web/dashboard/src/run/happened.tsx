@@ -20,7 +20,7 @@ export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(
     <details data-testid="run-happened">
       <summary>{plural(all.length, 'event')} in this range</summary>
       <div class="scrolls" tabIndex={0} role="region" aria-label="Events in this range">
-        <Table heads={['When', 'What', 'Who', 'More']}>
+        <Table heads={['Time', 'Event', 'Subject', 'Details']}>
           {all.slice(0, SHOWN).map((row, n) => (
             <tr key={n}>
               <td>

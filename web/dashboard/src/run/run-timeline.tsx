@@ -126,14 +126,14 @@ function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [tok
   const late = t.barriers.filter((b) => b.late).length;
   return [
     ...kinds,
-    ...(t.waits.some((w) => !w.awaited) ? [['running', 'waits at a barrier', 'hatched'] as const] : []),
+    ...(t.waits.some((w) => !w.awaited) ? [['running', 'waiting at a barrier', 'hatched'] as const] : []),
     ...(t.waits.some((w) => w.awaited) ? [['error', 'delays a barrier'] as const] : []),
     ...(late > 0 ? [['error', 'line: a barrier at which a rank was late'] as const] : []),
     ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
     ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
     ...(steps.cells.length > 0 ? [['late', 'slow steps; line: longest step of all ranks'] as const, ['k0', 'median step'] as const] : []),
-    ...(steps.met.length > 0 ? [['text', 'below in a lane: waits at a barrier'] as const] : []),
-    ...(layout.strips.length > 0 ? [['heat0', 'cores of the machine'] as const, ['k2', 'memory of the machine'] as const] : []),
+    ...(steps.met.length > 0 ? [['text', 'lower part of a lane: waiting at a barrier'] as const] : []),
+    ...(layout.strips.length > 0 ? [['heat0', 'busy cores of the machine'] as const, ['k2', 'memory of the machine'] as const] : []),
   ];
 }
 
@@ -290,7 +290,7 @@ function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
     text = [moment(time), lookAt(t, at.lane, time, near), lane && stepAt(steps, lane.rank, time), lane && metAt(steps.met, lane.rank, time, near / 4), lane && machineAt(layout, lane.host, time)]
       .filter(Boolean)
       .join(' · ');
-  } else if (known < attempts.length - 1) text += ` For the first ${attempts.length - known} attempts only the total time is shown, not each rank.`;
+  } else if (known < attempts.length - 1) text += ` For the first ${attempts.length - known} attempts, only the total time is shown, not the individual ranks.`;
   return (
     <p class="soft wrap" data-testid="run-at" aria-live="polite">
       <bdi>{text}</bdi>

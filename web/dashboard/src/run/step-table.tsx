@@ -38,7 +38,7 @@ export function StepTable({ t, steps, view }: { t: RunTimeline; steps: RunSteps;
       </div>
       {rows.length > SHOWN && (
         <p class="foot">
-          The first {SHOWN} of {plural(rows.length, 'rank')} are shown, those with slow steps first.
+          The first {SHOWN} of {plural(rows.length, 'rank')} are shown; ranks with slow steps come first.
         </p>
       )}
     </details>

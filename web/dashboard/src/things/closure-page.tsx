@@ -88,7 +88,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
           }}
           done="The closure was cancelled."
         >
-          <p>{c.state === 'RUNNING' ? 'It is asked to stop; its work so far is lost.' : 'It will never run.'} Closures that need its value fail.</p>
+          <p>{c.state === 'RUNNING' ? 'It will be asked to stop, and its work so far will be lost.' : 'It will never run.'} Closures that need its value will fail.</p>
         </Action>
       )}
       <Commands lines={closureCommands(c, location.origin)} />
@@ -111,7 +111,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
             </p>
           </div>
         )}
-        {c.history && <p class="foot">The session keeps only this summary, without arguments and value.</p>}
+        {c.history && <p class="foot">The session stores only this summary, without arguments and value.</p>}
         <dl class="facts-line">
           {c.display_name && <TextFact name="function" text={c.function} kind="mono" />}
           {c.callable && (
@@ -152,7 +152,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
           {c.task && <Fact name="only on">{c.task.includes(':') ? <WorkerLink task={c.task} /> : <bdi class="mono">{c.task}</bdi>}</Fact>}
           <TextFact name="gang" text={c.gang} kind="mono" />
           <TextFact name="labels" text={pairs(c.labels)} kind="mono wrap" />
-          <TextFact name="takes" text={pairs(c.resources)} kind="mono wrap" />
+          <TextFact name="resources" text={pairs(c.resources)} kind="mono wrap" />
         </dl>
       </div>
     </Panel>

@@ -41,7 +41,7 @@ function Gangs() {
                 <bdi>{g.gang}</bdi>
               </Link>{' '}
               <span class="soft">
-                {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in <JobLink id={g.job} /> wait, since <Ago ms={g.since_ms} />
+                {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in <JobLink id={g.job} /> are ready, waiting since <Ago ms={g.since_ms} />
               </span>
             </p>
             <p class={g.possible === false ? 'why text-error' : 'why'}>
@@ -59,10 +59,10 @@ function UnmetDemand() {
   const looked = useLooked<{ wishes: Demand[]; complete?: boolean }>(api('wishes', { cluster: clusterQuery.value }));
   const wishes = looked.value?.wishes ?? [];
   return (
-    <Panel id="wishes" title="Unmet demand" note="by needs of the closures" span={12}>
+    <Panel id="wishes" title="Unmet demand" note="grouped by what the closures need" span={12}>
       <Problem text={looked.problem} />
       {looked.value && wishes.length === 0 && (
-        <p class="calm">No unmet demand: every waiting closure could run on a connected worker. Closures that need labels or resources of no connected worker are listed here.</p>
+        <p class="calm">No unmet demand: every waiting closure could run on a connected worker. Closures that need labels or resources that no connected worker has are listed here.</p>
       )}
       <ul class="reasons">
         {wishes.map((w) => (
@@ -83,7 +83,7 @@ function UnmetDemand() {
           </li>
         ))}
       </ul>
-      {looked.value?.complete === false && <p class="foot">There are more closures, which were not examined.</p>}
+      {looked.value?.complete === false && <p class="foot">There are more closures that were not examined.</p>}
     </Panel>
   );
 }

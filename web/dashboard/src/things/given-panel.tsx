@@ -27,7 +27,7 @@ export function Given({ c }: { c: ClosureView }) {
       ) : args ? (
         <JsonTree value={c.args} job={c.job} testid="args" label="Arguments" />
       ) : (
-        <p class="calm">{c.history || hasEnded(c) ? 'Its arguments are no longer kept.' : 'It has no arguments.'}</p>
+        <p class="calm">{c.history || hasEnded(c) ? 'Its arguments are no longer stored.' : 'It has no arguments.'}</p>
       )}
       <Others title={c.inputs_missing ? `Inputs, ${count(c.inputs_missing)} still missing` : 'Inputs'} ids={c.inputs ?? []} job={c.job} testid="inputs" />
       <Others title="Needed by" ids={c.dependents ?? []} more={c.dependents_more} job={c.job} testid="dependents" />

@@ -99,7 +99,7 @@ export function JobsPage() {
         least={820}
         none={
           <>
-            No job yet. Try <code class="wrap">{hint}</code>
+            No jobs yet. Try <code class="wrap">{hint}</code>
             <Elsewhere what="Jobs" />
           </>
         }

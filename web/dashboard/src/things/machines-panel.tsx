@@ -55,7 +55,7 @@ export function MachinesTable({ of: { machines: all, next_page_token: next }, ra
       {moment(zoomed.from)} to {clock(zoomed.to)} ✕
     </button>
   ) : (
-    'figures of the control group if its limit is below that of the host; drag to zoom in'
+    'values of the control group if its limit is below the limit of the host; drag to zoom in'
   );
   return (
     <Panel id="machines" title={title} note={note} span={12} aside={aside}>
@@ -74,7 +74,7 @@ function At() {
   const at = crosshair.value;
   return (
     <p class="note" data-testid="machines-at">
-      {at === null ? 'These are the current figures.' : `These are the figures of ${moment(at)}.`}
+      {at === null ? 'These are the current values.' : `These are the values at ${moment(at)}.`}
     </p>
   );
 }
@@ -107,7 +107,7 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
         </>
       ) : (
         <td colSpan={2} class="soft">
-          said nothing for {age(viewNow() - one.seen_ms)}
+          silent for {age(viewNow() - one.seen_ms)}
         </td>
       )}
     </tr>

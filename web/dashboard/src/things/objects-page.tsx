@@ -59,7 +59,7 @@ const columns: readonly Column<ObjectView>[] = [
   { title: 'Answered', width: '90px', right: true, narrow: 'hide', cell: (o) => count(o.calls.answered) },
   { title: 'Since', width: '100px', right: true, narrow: 'hide', cell: (o) => <Ago ms={o.since_ms} /> },
   {
-    title: 'Why',
+    title: 'Reason',
     width: 'minmax(120px, 2fr)',
     narrow: 'long',
     says: (o) => o.error ?? '',
@@ -152,7 +152,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
           }}
           done={`${name} was deleted.`}
         >
-          <p>Its state is lost. Unfinished calls (currently {count(o.calls.waiting + o.calls.executing)}) fail, and so do all later calls.</p>
+          <p>Its state will be lost. Unfinished calls (currently {count(o.calls.waiting + o.calls.executing)}) and all later calls will fail.</p>
         </Action>
       </div>
     </section>

@@ -49,7 +49,7 @@ export function PerWorkerPage() {
               'No per-worker value matches.'
             ) : (
               <>
-                No per-worker value. Each worker builds its own value, such as a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
+                No per-worker values. Each worker builds its own value, such as a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
               </>
             )}
           </p>

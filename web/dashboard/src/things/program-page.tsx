@@ -107,7 +107,7 @@ function Why({ cause }: { cause: Cause }) {
       </p>
       {cause.coordination && (
         <p class="wrap" data-testid="cause-coordination">
-          Its coordination service reported earlier, {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
+          Its coordination service had reported {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
         </p>
       )}
       {cause.stderr && cause.stderr.length > 0 && (
@@ -129,13 +129,13 @@ function Deeds({ p }: { p: ProgramView }) {
       {!over(p) && p.state !== 'STOPPING' && (
         <>
           {p.attempt > 0 && (
-            <Action {...right} testid="restart-program" label="Restart" title={`Restart ${p.name}?`} yes="Restart" run={order('restart')} done={`${p.name} is restarted.`}>
+            <Action {...right} testid="restart-program" label="Restart" title={`Restart ${p.name}?`} yes="Restart" run={order('restart')} done={`${p.name} is restarting.`}>
               <p>Its {ranks} are stopped and start again as a new attempt. This does not count as a restart.</p>
             </Action>
           )}
-          <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to stop?`} yes="Stop" run={order('stop')} done={`${p.name} is asked to stop.`}>
+          <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to stop?`} yes="Stop" run={order('stop')} done={`${p.name} was asked to stop.`}>
             <p>
-              Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. The program succeeds if all ranks exit with status 0.
+              Its {ranks} receive SIGTERM, and SIGKILL after {span(p.grace_ms)}. The program succeeds if all ranks exit with status 0.
             </p>
           </Action>
         </>
@@ -159,7 +159,7 @@ function Deeds({ p }: { p: ProgramView }) {
           }}
           done={`${p.name} was deleted.`}
         >
-          <p>The program and its attempts are removed from the list. Its logs are lost.</p>
+          <p>The program and its attempts are removed from the list. Its logs will be lost.</p>
         </Action>
       )}
       <Commands lines={programCommands(p, location.origin)} />

@@ -31,7 +31,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
         <p class="calm">None yet.</p>
       ) : (
         <div class="scrolls" tabIndex={0} role="region" aria-label="Table of attempts">
-          <Table heads={['Attempt', 'How', 'Size', 'Where', 'Began', 'Took', 'Cause', 'Seen']} testid="attempts">
+          <Table heads={['Attempt', 'Outcome', 'Size', 'Hosts', 'Began', 'Took', 'Cause', 'Record']} testid="attempts">
             {[...shown].reverse().map((a) => (
               <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
                 <td>{a.attempt}</td>

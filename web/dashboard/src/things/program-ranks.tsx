@@ -35,7 +35,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
             />
             <Choices
               name="ranks"
-              label="How ranks are shown"
+              label="View of the ranks"
               options={[
                 ['', all.length <= CARDS_MAX ? 'cards' : 'cells'],
                 ['list', 'list'],
@@ -50,7 +50,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
               <button type="button" class="plain text-late" onClick={() => show(s.rank)}>
                 {slowText(s)}
               </button>{' '}
-              <a href={workerAddress(s.worker)} onClick={follow} title={`Cordon ${s.worker} to keep it out of the next attempt`}>
+              <a href={workerAddress(s.worker)} onClick={follow} title={`Cordon ${s.worker} to exclude it from the next attempt`}>
                 <bdi>{s.worker}</bdi>
               </a>
             </p>

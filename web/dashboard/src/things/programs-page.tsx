@@ -30,7 +30,7 @@ const columns: readonly Column<ProgramRow>[] = [
   { title: 'Began', width: '96px', right: true, cell: (p) => <Ago ms={p.created_ms} /> },
   { title: 'Took', width: '76px', right: true, narrow: 'hide', cell: (p) => <Span from={p.created_ms} to={p.finished_ms ?? 0} /> },
   {
-    title: 'Why',
+    title: 'Reason',
     width: 'minmax(140px, 2.4fr)',
     narrow: 'long',
     cell: (p) => <Clipped text={reason(p)} kind={p.waits_for ? 'text-late' : p.state === 'FAILED' ? 'text-error' : 'soft'} />,

@@ -10,7 +10,7 @@ const columns: readonly Column<RankView>[] = [
   { title: 'Host', width: 'minmax(110px, 1fr)', cell: (r) => <bdi>{r.host}</bdi> },
   { title: 'Resources', width: '96px', narrow: 'hide', says: (r) => resourcesOf(r.resources), cell: (r) => resourcesOf(r.resources) },
   { title: 'Step', width: '140px', narrow: 'hide', says: stepOf, cell: (r) => stepOf(r) },
-  { title: 'Late, or how it ended', width: 'minmax(120px, 1fr)', says: note, cell: (r) => <bdi class={r.state === 'FAILED' ? 'text-error' : lateFor(r) ? 'text-late' : ''}>{note(r)}</bdi> },
+  { title: 'Delay or outcome', width: 'minmax(120px, 1fr)', says: note, cell: (r) => <bdi class={r.state === 'FAILED' ? 'text-error' : lateFor(r) ? 'text-late' : ''}>{note(r)}</bdi> },
   {
     title: 'Last line',
     width: 'minmax(180px, 3fr)',

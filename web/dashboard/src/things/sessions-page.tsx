@@ -31,13 +31,13 @@ const columns: readonly Column<JobView>[] = [
   { title: 'Finished', width: '80px', right: true, narrow: 'hide', cell: (j) => <Finished j={j} /> },
   { title: 'Failed', width: '60px', right: true, narrow: 'hide', cell: ({ counts }) => (counts.failed > 0 ? <b class="text-error">{short(counts.failed)}</b> : 0) },
   { title: 'Began', width: '100px', right: true, cell: (j) => <Ago ms={j.created_ms} /> },
-  { title: 'Held by', width: 'minmax(170px, 2fr)', narrow: 'long', cell: (j) => <Held j={j} /> },
+  { title: 'Client', width: 'minmax(170px, 2fr)', narrow: 'long', cell: (j) => <Held j={j} /> },
 ];
 
 function Finished({ j }: { j: JobView }) {
   const more = j.not_kept ?? 0;
   return (
-    <span title={more > 0 ? `and ${count(more)} from before the server restarted, which are no longer kept` : 'ended, failures included'}>
+    <span title={more > 0 ? `and ${count(more)} from before the server restarted, which are no longer kept` : 'including failures'}>
       {short(doneOf(j.counts))}
       {more > 0 && <span class="soft"> + {short(more)}</span>}
     </span>
@@ -79,7 +79,7 @@ export function SessionsPage() {
         least={840}
         none={
           <>
-            No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.
+            No sessions. A program opens a session with <code>muster.Client()</code> and keeps it while it is connected.
           </>
         }
       >

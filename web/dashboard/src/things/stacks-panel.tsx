@@ -73,7 +73,7 @@ function Looked<T>({ path, title, note, children }: { path: string; title: strin
       span={12}
       aside={
         <button type="button" disabled={asks.value} data-testid="look-at-stacks" onClick={look}>
-          {it ? 'Take again' : 'Take stacks'}
+          {it ? 'Take stacks again' : 'Take stacks'}
         </button>
       }
     >

@@ -20,7 +20,7 @@ function Shown({ cluster }: { cluster: string }) {
   const { missing, ranks, waits } = s;
   const [now] = s.attempts;
   return (
-    <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? 'of the program'}; ${plural(s.connections_total, 'connection')}`} span={12}>
+    <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? 'store of the program'}; ${plural(s.connections_total, 'connection')}`} span={12}>
       {now ? (
         <p class="foot">
           Attempt {now.number}: {plural(now.keys, 'key')}, {bytes(now.bytes)}
@@ -32,7 +32,7 @@ function Shown({ cluster }: { cluster: string }) {
       )}
       {missing.length > 0 && (
         <p class="rank-late" data-testid="torch-missing">
-          <span class="text-late">{missing.length === 1 ? `Rank ${missing[0]} is` : `Ranks ${missing.join(', ')} are`} missing: other ranks wait for their keys.</span>
+          <span class="text-late">{missing.length === 1 ? `Rank ${missing[0]} is` : `Ranks ${missing.join(', ')} are`} missing: other ranks are waiting for their keys.</span>
         </p>
       )}
       {ranks.length > 0 && (

@@ -50,7 +50,7 @@ const columns: readonly Column<ValueRow>[] = [
   },
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
   { title: 'Size', width: '90px', right: true, sort: 'size', largest: true, cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
-  { title: 'Made', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
+  { title: 'Created', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
   {
     title: 'Why released',
     width: 'minmax(120px, 2fr)',
@@ -79,7 +79,7 @@ function Holders() {
     <Panel
       id="holders"
       title="Largest holders"
-      note="jobs and sessions by the bytes of their values"
+      note="jobs and sessions by the size of their values"
       span={12}
       aside={
         held && (
@@ -90,7 +90,7 @@ function Holders() {
       }
     >
       <Problem text={looked.problem} />
-      {looked.value && holders.length === 0 && <p class="calm">No job or session holds a value.</p>}
+      {looked.value && holders.length === 0 && <p class="calm">No job or session has stored values.</p>}
       <ol class="holders" data-testid="holders">
         {holders.map((h) => (
           <li key={h.job} class="meter" data-testid="holder" data-job={h.job}>

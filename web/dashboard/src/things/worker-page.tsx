@@ -71,7 +71,7 @@ function AgentOnly({ task, agent }: { task: string; agent: AgentView }) {
       )}
       <p>
         <a href={address('/tasks', { q: task })} onClick={follow}>
-          Show it among the agents of its cluster
+          Show it in the list of agents of its cluster
         </a>
       </p>
     </Panel>
@@ -89,7 +89,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
     <div class="actions">
       {w.cordoned ? (
         <Action atOnce testid="uncordon" label="Uncordon" title={`Uncordon ${task}?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
-          <p>The worker receives new closures at once.</p>
+          <p>The worker will immediately receive new closures again.</p>
         </Action>
       ) : (
         <Action atOnce testid="cordon" label="Cordon" title={`Cordon ${task}?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
@@ -140,7 +140,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
         <Fact name="incarnation">
           <code>{w.incarnation}</code>
         </Fact>
-        <Fact name="finished" title="ended here, failures included">
+        <Fact name="finished" title="closures that ended on this worker, including failures">
           {count(w.finished)}
         </Fact>
         <Fact name="failed">{w.failed > 0 ? <b class="text-error">{count(w.failed)}</b> : 0}</Fact>
@@ -192,8 +192,8 @@ function Runs({ path }: { path: string }) {
       {held && <Closures list={held.running} word="running for" none="Idle: no closure is running." testid="running" />}
       {held && held.sent_ahead.length > 0 && (
         <>
-          <h3>Prefetched, {count(held.sent_ahead.length)}: next on this worker, or on one that is idle sooner</h3>
-          <Closures list={held.sent_ahead} word="there for" none="" testid="sent-ahead" />
+          <h3>Prefetched ({count(held.sent_ahead.length)}): next on this worker, or on another worker that is idle sooner</h3>
+          <Closures list={held.sent_ahead} word="prefetched for" none="" testid="sent-ahead" />
         </>
       )}
       {!!held?.more && <p class="foot">and {count(held.more)} more</p>}

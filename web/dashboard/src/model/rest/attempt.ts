@@ -28,14 +28,14 @@ export function seenText(a: AttemptDetail): string {
   );
   add(
     'Barriers, newest first',
-    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} arrived last of ${count(b.participants)}, ${span(b.late_ms)} after half of the others`),
+    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} arrived last of ${count(b.participants)}, ${span(b.late_ms)} after the median arrival`),
   );
   add(
     'Late ranks',
     a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`),
   );
   add(
-    'Ends of ranks',
+    'Exits of ranks',
     a.ended.flatMap((r) => [
       `  ${rankLabel(r)} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease expired' : r.stopped ? ', stopped' : ''}`,
       ...(r.stderr ?? []).map((line) => `    stderr: ${line}`),

@@ -58,7 +58,7 @@ export function remark(c: ClosureView): string {
   if (c.progress && !hasEnded(c)) return `${percent(c.progress.fraction, 1)} ${c.progress.text}`.trim();
   if (c.sent_to) return `prefetched to ${c.sent_to}, waiting for a free slot there`;
   if (c.state === 'BLOCKED') return `waits for ${c.inputs_missing === undefined ? 'inputs' : plural(c.inputs_missing, 'input')}`;
-  if (c.gang && c.state === 'QUEUED') return `waits with its gang ${c.gang}`;
+  if (c.gang && c.state === 'QUEUED') return `waits for its gang ${c.gang}`;
   return c.value_released ? `value released: ${c.value_released}` : '';
 }
 

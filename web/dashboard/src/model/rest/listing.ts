@@ -50,5 +50,5 @@ export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>,
         ? `${count(n)} ${n === 1 ? `${one(many)} matches` : `${many} match`}`
         : `${what} ${count(at + 1)} to ${count(at + n)} that match`;
   const among = of > 0 ? `, of ${count(of)}` : '';
-  return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'those'} searched; Next continues${among && ` (${count(of)} in all)`}` : fit + among;
+  return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'those'} searched; Next continues${among && ` (${count(of)} in total)`}` : fit + among;
 }

@@ -21,8 +21,8 @@ export function previewText(p: Preview): Shown {
 
 export function whereItLies(p: Preview): string {
   const holders = p.holders?.join(', ') || p.holder;
-  if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy at the server' : ''}`;
-  return p.at_server === false ? 'and the server does not have its bytes' : 'as a blob';
+  if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy on the server' : ''}`;
+  return p.at_server === false ? 'but the server does not have its bytes' : 'as a blob';
 }
 
 // Only complete values are shown as a tree.

@@ -70,7 +70,7 @@ export function verdict(p: ProgramView): string {
       if (p.hang) return `Hangs: ${p.hang.text}.`;
       return `${count(p.alive)} of ${plural(p.ranks, 'rank')} running${again}.`;
     case 'STOPPING':
-      return `Its ranks are asked to stop; ${count(p.alive)} of ${count(p.ranks)} still run.`;
+      return `Its ranks have been asked to stop; ${count(p.alive)} of ${count(p.ranks)} are still running.`;
     case 'SUCCEEDED':
       return `Succeeded${again}.`;
     case 'FAILED':
@@ -99,7 +99,7 @@ export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
 export const slowText = (s: SlowRank): string =>
-  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
+  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `; slow on this host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `; slow on this host in ${s.runs} programs` : ''}`;
 
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
   Object.entries(r)

@@ -1,5 +1,5 @@
 import type { Counts } from './views';
-import { age, count, plural, short } from '../format';
+import { age, plural, short } from '../format';
 
 export interface Sample {
   at: number;
@@ -32,16 +32,13 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
 export function pace(counts: Counts, rate: number | null): string {
   const left = counts.total - doneOf(counts);
   if (left <= 0 || rate === null) return '';
-  if (rate === 0) return 'no closure has finished lately';
+  if (rate === 0) return 'no closure has finished recently';
   const speed = rate >= 1 ? `${short(rate)} a second` : rate * 60 >= 1 ? `${short(rate * 60)} a minute` : `${short(rate * 3600)} an hour`;
   return `${speed} · about ${age((left / rate) * 1000)} left`;
 }
 
 export function cancelText({ blocked, queued, running }: Counts): string {
   const waits = blocked + queued;
-  const said = [
-    ...(waits > 0 ? [`${plural(waits, 'closure')} that ${waits === 1 ? 'waits' : 'wait'} will never run`] : []),
-    ...(running > 0 ? [`${count(running)} that ${running === 1 ? 'runs is' : 'run are'} asked to stop`] : []),
-  ];
+  const said = [...(waits > 0 ? [`${plural(waits, 'waiting closure')} will never run`] : []), ...(running > 0 ? [`${plural(running, 'running closure')} will be asked to stop`] : [])];
   return said.length > 0 ? `${said.join('; ')}.` : 'It accepts no more closures.';
 }

@@ -16,9 +16,9 @@ export function whoStands(group: StackGroup): string {
 
 const WHY: Record<string, string> = {
   NOT_PYTHON: 'The process is not a registered Python process, and its stack could not be read from outside.',
-  STOPPED: 'The process is stopped by a signal or a debugger.',
-  IN_KERNEL: 'The process is in an uninterruptible call of the kernel.',
-  NO_ANSWER: 'No answer within a second; the version of the worker can be too old.',
+  STOPPED: 'The process was stopped by a signal or a debugger.',
+  IN_KERNEL: 'The process is in an uninterruptible kernel call.',
+  NO_ANSWER: 'No answer within a second; the version of the worker may be too old.',
   OFF: 'Stack sampling is disabled on the worker.',
   AWAY: 'The worker is disconnected; try again.',
   BUSY: 'The worker is already serving the maximum number of requests; try again.',

@@ -18,10 +18,10 @@ export function uses(w: WorkerView): Use[] {
 // The most severe reason comes first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
-  if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'was in trouble', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
-  if (w.away) all.push({ word: 'away', why: 'the connection broke; if the worker does not return soon, its closures are requeued', kind: 'late' });
+  if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'had an error', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
+  if (w.away) all.push({ word: 'away', why: 'the connection broke; if the worker does not reconnect soon, its closures will be requeued', kind: 'late' });
   if (w.draining) all.push({ word: 'draining', why: 'the worker finishes its running closures and then exits', kind: 'late' });
-  if (w.cordoned) all.push({ word: 'cordoned', why: 'the worker receives no new closures until it is uncordoned, also after a restart', kind: 'late' });
+  if (w.cordoned) all.push({ word: 'cordoned', why: 'the worker receives no new closures until it is uncordoned, even after a restart', kind: 'late' });
   return all;
 }
 

@@ -121,5 +121,5 @@ export function metAt(met: readonly MetView[], rank: number, at: number, near: n
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';
   const came = b.came_us[b.ranks.indexOf(rank)]! / 1000;
-  return `arrived at barrier ${b.id} ${came < 1 ? 'first' : `${took(came)} after the first`}, all arrived after ${took(b.ended_ms - b.began_ms)}`;
+  return `arrived at barrier ${b.id} ${came < 1 ? 'first' : `${took(came)} after the first`}; all arrived after ${took(b.ended_ms - b.began_ms)}`;
 }

@@ -180,7 +180,7 @@ export function runTimeline(
         from: b.ended_ms - b.late_ms,
         to: b.ended_ms,
         late: b.late_ms >= LATE_MS,
-        text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} arrived last of ${b.participants}, ${age(b.late_ms)} after half of the others`,
+        text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} arrived last of ${b.participants}, ${age(b.late_ms)} after the median arrival`,
       });
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
