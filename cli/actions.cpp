@@ -15,7 +15,7 @@ parsed_action::parsed_action(std::string verb, std::vector<std::string> words,
     all += (all.empty() ? "" : ", ") + std::string(action);
     if (action != action_) continue;
     if (rest_.size() > arguments_max)
-      throw wrong("'" + rest_[arguments_max] + "' is one argument too many");
+      throw wrong("unexpected argument '" + rest_[arguments_max] + "'");
     return;
   }
   throw command_error(exit_usage, "'" + action_ + "' is not one of " + all + " (see 'muster " +
@@ -36,7 +36,7 @@ std::vector<std::string> remaining_arguments(CLI::App const& verb,
   std::vector<std::string> all;
   for (auto const& word : verb.remaining()) {
     if (word.starts_with('-') && !argument(word).is_number())
-      throw unknown_flag(verb, word, "write -- before arguments");
+      throw unknown_flag(verb, word, "write -- before an argument that begins with -");
     all.push_back(word);
   }
   all.insert(all.end(), literal.begin(), literal.end());
@@ -57,7 +57,7 @@ std::map<std::string, std::string> named_values(std::string const& flag, std::st
 
 void add_closure_cluster_option(CLI::App& verb, std::string& cluster) {
   add_value(verb, "--cluster", cluster, "NAME",
-            "Cluster whose workers are meant (default: the main cluster)");
+            "Cluster of the workers (default: the main cluster)");
 }
 
 std::string of_cluster(std::string const& name) {
@@ -65,7 +65,8 @@ std::string of_cluster(std::string const& name) {
 }
 
 void add_cluster_option(CLI::App& verb, std::string& cluster) {
-  add_value(verb, "--cluster", cluster, "NAME", "Name of the cluster; default: the main port's")
+  add_value(verb, "--cluster", cluster, "NAME",
+            "Name of the cluster (default: the cluster of the main port)")
       ->capture_default_str();
 }
 

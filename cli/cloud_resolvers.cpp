@@ -12,7 +12,7 @@ namespace {
 
 tpu_resolver& tpu_of(cluster_resolver& r) {
   auto* const tpu = dynamic_cast<tpu_resolver*>(&r);
-  if (!tpu) throw cluster::invalid("only a TPU has a health, as in 'tpu:name=NAME'");
+  if (!tpu) throw cluster::invalid("--health works only for a TPU, such as 'tpu:name=NAME'");
   return *tpu;
 }
 

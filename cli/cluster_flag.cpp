@@ -57,7 +57,8 @@ muster::status set_recoverable_jobs(cluster_spec& spec, std::string_view part,
     auto const job = std::find_if(spec.jobs.begin(), spec.jobs.end(),
                                   [&](auto const& j) { return j.name == name; });
     if (job == spec.jobs.end())
-      return wrong(part, "'" + std::string(name) + "' is neither true, false nor one of its jobs");
+      return wrong(part,
+                   "'" + std::string(name) + "' is neither true, false nor a job of the cluster");
     job->recoverable = true;
   }
   return {};
@@ -108,15 +109,16 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
   }
   if (key == "torch") {
     auto const port = muster::parse_number(value);
-    if (!port || *port > 65'535) return wrong(part, "write a port, as in torch=29500; 0 picks one");
+    if (!port || *port > 65'535)
+      return wrong(part, "write a port, as in torch=29500; 0 selects a free port");
     spec.torch_port = static_cast<std::uint16_t>(*port);
     return {};
   }
   if (key == "torch_era") {
     auto const era = enumerator_named<coordination::torch_era>(value);
     if (!era)
-      return wrong(part,
-                   "write A (torch 1.13 and 2.0) or B (2.1); later versions report it themselves");
+      return wrong(
+          part, "write A (PyTorch 1.13 or 2.0) or B (2.1); newer versions announce their protocol");
     spec.torch = *era;
     return {};
   }
@@ -161,9 +163,9 @@ muster::status take(server::cluster_source& source, std::string_view part, std::
     auto const is_every = key == "every";
     constexpr duration longest = std::chrono::hours(24 * 365);
     if (!parsed || *parsed > longest || (is_every && *parsed < std::chrono::milliseconds(100)))
-      return wrong(part,
-                   "write a duration of at most a year, and 100ms at least for every, as in "
-                   "every=30s");
+      return wrong(
+          part,
+          "write a duration of at most a year, as in every=30s; 'every' must be at least 100ms");
     (is_every ? source.every : source.timeout) = *parsed;
   } else if (key == "recoverable" && value != "true" && value != "false") {
     if (value.empty()) return wrong(part, "write true, false or jobs, as in recoverable=ps");

@@ -132,9 +132,8 @@ class appender {
     auto const reason = reason_of(response);
     if (wait_.limit.is_over())
       throw no_room_error(exit_failed, "after " + to_string(*wait_.limit.timeout) +
-                                           " the server has no room for more: " + reason +
-                                           "; it has accepted " + std::to_string(accepted) +
-                                           " closures");
+                                           " the server cannot accept more closures: " + reason +
+                                           "; accepted so far: " + std::to_string(accepted));
     if (!wait_.quiet && now - *refused_since_ >= std::chrono::seconds(1)) print_once(reason);
     pause_before_retry(response, wait_.limit.end);
   }
@@ -277,7 +276,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   } catch (no_room_error const& e) {
     if (has_key)
       throw command_error(exit_failed, std::string(e.what()) + ", and " + id +
-                                           " stays open: run the command again to continue it");
+                                           " remains open: run the command again to continue it");
     cancel_submission(server, id);
     throw command_error(exit_failed, std::string(e.what()) + ", and " + id +
                                          " was cancelled; raise --timeout, connect "

@@ -8,7 +8,8 @@ namespace muster::cli {
 namespace {
 
 std::string left_out(std::string const& option) {
-  return "this build of Muster does not have it; it was configured with " + option + "=OFF";
+  return "this build of Muster does not include it, because it was configured with " + option +
+         "=OFF";
 }
 
 [[maybe_unused]] void add_left_out(CLI::App& app, choice& chosen, std::string const& name,
@@ -30,7 +31,8 @@ void add_cloud_kinds(resolver_kinds& to) {
 }
 
 tpu_health health_of(cluster_resolver&) {
-  throw cluster::invalid("only a TPU has a health; " + left_out("MUSTER_WITH_CLOUD_RESOLVERS"));
+  throw cluster::invalid("--health works only for a TPU; " +
+                         left_out("MUSTER_WITH_CLOUD_RESOLVERS"));
 }
 
 void wait_until_healthy(cluster_resolver& resolver, std::chrono::milliseconds,

@@ -98,14 +98,14 @@ int printed(CLI::App const& app, int status) {
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
   if (whole || status != exit_ok || is_pipe(STDOUT_FILENO)) return status;
   auto const why = errno == 0 ? std::string() : std::string(": ") + std::strerror(errno);
-  return complain(app, "its output could not be written" + why, exit_failed);
+  return complain(app, "cannot write the output" + why, exit_failed);
 }
 
 std::string hint_for(CLI::App const& verb, request_end const& end) {
   constexpr unsigned insufficient_storage = 507;
   bool const may_forget = verb.get_option_no_throw("--durable") != nullptr;
   return end.status == insufficient_storage && may_forget
-             ? "; or pass --no-durable for a job that does not outlive the server"
+             ? "; or pass --no-durable for a job that is lost when the server restarts"
              : "";
 }
 
@@ -132,12 +132,12 @@ int main(int argc, char** argv) {
   chosen.literal.assign(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
-    if (app.get_subcommands().empty()) return misunderstood(app, "no command is given");
+    if (app.get_subcommands().empty()) return misunderstood(app, "no command was given");
     auto const takes = [&app](char const* verb) { return app.got_subcommand(verb); };
     if (!chosen.literal.empty() && !takes("run") && !takes("launch") && !takes("submit") &&
         !takes("kv") && !takes("per-worker"))
       return misunderstood(
-          app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take arguments after --");
+          app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' accept arguments after --");
     return printed(app, chosen.run ? chosen.run() : exit_ok);
   } catch (request_error const& e) {
     auto const& verb = innermost(app);

@@ -109,7 +109,7 @@ void screen::above(std::function<void()> const& print) {
 
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout) {
   auto const why = reason.ask().text;
-  return {exit_failed, "job " + id + " still runs after " + to_string(timeout) +
+  return {exit_failed, "job " + id + " is still running after " + to_string(timeout) +
                            (why.empty() ? "" : " (a closure is " + for_terminal(why) + ")") +
                            "; wait with 'muster fetch " + id + "', stop it with 'muster cancel " +
                            id + "'"};

@@ -31,17 +31,17 @@ void check_text(muster::http_request const& r) {
   auto const from = utf8_boundary(shown, mark > context ? mark - context : 0);
   auto const to = std::min(shown.size(), mark + context);
   auto const end = to < shown.size() ? utf8_boundary(shown, to) : to;
-  throw command_error(exit_usage, "the request has bytes that are not valid UTF-8, near '" +
+  throw command_error(exit_usage, "the request contains bytes that are not valid UTF-8, near '" +
                                       shown.substr(from, end - from) +
-                                      "'; the server accepts UTF-8 only");
+                                      "'; the server accepts only UTF-8");
 }
 
 }  // namespace
 
 void add_rest_options(CLI::App& verb, rest_options& options) {
   add_value(verb, "--url", options.url, "URL",
-            "HTTP address of the server; for several servers a comma-separated list, of which the "
-            "active one is used")
+            "HTTP address of the server, or a comma-separated list of servers, of which the active "
+            "one is used")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
   add_tls_flags(verb, options.tls.ca_file, options.tls.certificate_file, options.tls.key_file);
@@ -49,11 +49,10 @@ void add_rest_options(CLI::App& verb, rest_options& options) {
 
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key) {
   add_value(verb, "--ca", ca, "FILE",
-            "CA certificates that the server's certificate is checked against, PEM (default: those "
-            "of the system)");
+            "PEM file with the CA certificates that verify the server (default: the system's)");
   add_value(verb, "--cert", certificate, "FILE",
-            "Client certificate for a server that asks for one, PEM; needs --key");
-  add_value(verb, "--key", key, "FILE", "Private key of --cert, PEM");
+            "PEM file with the client certificate, for servers that require one; needs --key");
+  add_value(verb, "--key", key, "FILE", "PEM file with the private key of --cert");
 }
 
 void check_tls_files(https_options const& files) {
@@ -146,9 +145,9 @@ void rest::choose() {
                      : answer.error().message);
     }
     if (!std::exchange(said, true) && answered_)
-      std::cerr << "muster: " << options_.url << " does not answer, waiting for it\n";
+      std::cerr << "muster: " << options_.url << " does not answer; waiting for it\n";
     if (std::chrono::steady_clock::now() >= until)
-      throw request_error(exit_unreachable, "no server serves: " + why, end);
+      throw request_error(exit_unreachable, "no server is ready: " + why, end);
   }
 }
 

@@ -48,7 +48,7 @@ void result_printer::print_value(json::value const& value) {
 void result_printer::finish() {
   if (nulls_ == 1) std::cout << "null\n";
   if (nulls_ > 1)
-    std::cerr << with_thousands(nulls_) << " closures succeeded, none of them with a value\n";
+    std::cerr << with_thousands(nulls_) << " closures succeeded, but none returned a value\n";
   if (format_ == result_format::table) rows_.print(std::cout);
   std::cout.flush();
 }
@@ -58,8 +58,8 @@ void add_result_option(CLI::App& verb, result_format& format) {
              {{"values", result_format::values},
               {"table", result_format::table},
               {"json", result_format::json}},
-             "values: one JSON value a line; table: with index and state; json: all fields, one "
-             "object a line");
+             "values: one JSON value per line; table: values with index and state; json: one "
+             "object with all fields per line");
 }
 
 void print_results(rest& server, std::string const& job, result_format format) {

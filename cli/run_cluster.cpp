@@ -76,8 +76,8 @@ run_cluster read(run_sources const& s) {
   auto const config = tf_config::from(process_environment());
   if (s.nproc && !config.cluster.empty())
     throw wrong(
-        "--nproc makes a cluster of its own, but TF_CONFIG describes one: omit --nproc, or unset "
-        "TF_CONFIG");
+        "--nproc creates its own cluster, but TF_CONFIG already describes one: omit --nproc, or "
+        "unset TF_CONFIG");
   if (!config.cluster.empty()) return of_config(config, "TF_CONFIG");
   run_cluster r;
   r.nproc = s.nproc.value_or(1);
@@ -88,7 +88,7 @@ run_cluster read(run_sources const& s) {
 void check(run_cluster const& r) {
   if (r.spec.empty()) {
     if (r.origin != "--nproc") throw wrong(r.origin + ": it contains no cluster");
-    if (r.task_type) throw wrong("--task needs a cluster; name one with --cluster-file");
+    if (r.task_type) throw wrong("--task needs a cluster; pass one with --cluster-file");
     return;
   }
   try {

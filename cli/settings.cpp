@@ -71,7 +71,7 @@ void check_names(config_file const& f, CLI::App const& app) {
       if (section.empty() || verb->get_name() == section) meant.push_back(verb);
     }
     if (meant.empty())
-      throw command_error(exit_usage, where + "no command has the section [" + section + "]" +
+      throw command_error(exit_usage, where + "unknown section [" + section + "]" +
                                           or_similar(section, names, "see 'muster --help'"));
     if (std::any_of(meant.begin(), meant.end(), [&](auto const* v) { return has(*v, key); }))
       continue;

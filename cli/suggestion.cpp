@@ -116,7 +116,7 @@ command_error unexpected_arguments(CLI::App const& program, CLI::App const& verb
         before.empty() ? verb : program, word,
         before.empty() ? "" : "write flags after the command: muster COMMAND " + word);
   if (!before.empty()) return unknown_verb(program, word);
-  return {exit_usage, "'" + word + "' is one argument too many"};
+  return {exit_usage, "unexpected argument '" + word + "'"};
 }
 
 std::vector<std::string> process_arguments() {

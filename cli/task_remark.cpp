@@ -18,7 +18,7 @@ std::string remark_on_task(json::value const& task) {
   if (is("away")) return "disconnected, can return: " + text_of(task, "error");
   if (is("given_up")) return "given up: " + text_of(task, "error");
   if (is("draining")) return "draining";
-  if (is("cordoned")) return "cordoned: gets no new closures until 'muster uncordon'";
+  if (is("cordoned")) return "cordoned: receives no new closures until 'muster uncordon'";
   if (!field_of(task, "starts_ms").is_null()) return "starts later (--start-delay)";
   auto const& error = field_of(task, "error");
   bool const has_left =
@@ -30,10 +30,10 @@ std::string remark_on_task(json::value const& task) {
            text_of(error, "message");
   }
   if (auto const late = text_of(task, "late_for"); !late.empty())
-    return "others wait for it at barrier " + late;
+    return "other tasks are waiting for it at barrier " + late;
   if (is_true(task, "unheard")) return "has not reconnected since the server's restart";
   auto const waits = texts_of(task, "waiting_for");
-  return waits.empty() ? devices(task) : "waits for " + waits;
+  return waits.empty() ? devices(task) : "is waiting for " + waits;
 }
 
 }  // namespace muster::cli

@@ -17,13 +17,13 @@ namespace muster::cli {
 namespace {
 
 constexpr char several_machines[] =
-    "'muster run' does not discover machines: name them with --cluster-from (slurm, …) or "
-    "--cluster-file FILE, and on each machine name its task with --task; see docs/run.md";
+    "'muster run' does not discover machines: list them with --cluster-from (slurm, …) or "
+    "--cluster-file FILE, and on each machine pass its task with --task; see docs/run.md";
 
 constexpr char by_output_dir[] = "use --output-dir DIR, which stores the output of each task";
 constexpr char by_logs[] =
     "'muster programs logs PROGRAM' prints the output of each rank; remove it";
-constexpr char no_role[] = "all processes have one role; remove it";
+constexpr char no_role[] = "all processes have the same role; remove it";
 constexpr char is_process[] = "each task is a process that runs the command; remove it";
 
 struct hint {
@@ -33,7 +33,7 @@ struct hint {
 
 std::map<std::string, hint> const& without_meaning() {
   constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
-  constexpr char ends[] = "Muster detects the end of a process at once; remove it";
+  constexpr char ends[] = "Muster detects immediately when a process exits; remove it";
   static std::map<std::string, hint> const all = {
       {"--rdzv-conf", {no_rendezvous, no_rendezvous}},
       {"--local-addr", {several_machines, "Muster knows the addresses of its workers; remove it"}},
@@ -108,10 +108,10 @@ std::string name_of(starter by) {
   if (!is_like_a_flag(verb, flag) && !siblings.empty() &&
       siblings.front()->get_option_no_throw(spelled))
     refuse(flag, std::string("only 'muster ") + name_of(other) +
-                     "' takes it, which runs a command " +
+                     "' accepts it, and runs the command " +
                      (other == starter::run ? "on this machine" : "on the workers of a server") +
                      ": " + same_command(name_of(by), name_of(other)));
-  throw unknown_flag(verb, word, "write -- in front of a command that begins with it");
+  throw unknown_flag(verb, word, "write -- before a command that begins with it");
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
           : "Number of hosts (1), each with --nproc processes; MIN:MAX: as many as fit");
   if (!here) nnodes->excludes("--tasks");
   verb.add_flag("--standalone", f.standalone,
-                here ? "Run on this machine alone"
+                here ? "Run only on this machine"
                      : "Accepted and ignored: programs of a server need no rendezvous")
       ->group(group);
   add("--node-rank,--node_rank", f.node_rank, "N", "Must be 0");
@@ -159,7 +159,7 @@ int nproc_of(std::string const& text, int most) {
   if (wanted == 0)
     throw CLI::ValidationError(
         "--nproc", text == "gpu" ? "gpu: no NVIDIA device is visible (CUDA_VISIBLE_DEVICES, /dev)"
-                                 : "0: a run has at least one process");
+                                 : "0: a run needs at least one process");
   if (wanted > static_cast<std::uint64_t>(most))
     throw CLI::ValidationError(
         "--nproc", text + ": at most " + std::to_string(most) + " processes on one machine");
@@ -174,7 +174,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
         given("--node-rank", f.node_rank), given("--master-addr", f.master_addr),
         given("--rdzv-endpoint", f.rdzv_endpoint)})
     if (elsewhere && !text.empty())
-      refuse(flag, "--cluster-file or --cluster-from names the machines; remove it");
+      refuse(flag, "--cluster-file or --cluster-from already defines the machines; remove it");
   if (!f.nnodes.empty() && f.nnodes != "1" && f.nnodes != "1:1")
     refuse("--nnodes " + f.nnodes, several_machines);
   if (!f.node_rank.empty() && f.node_rank != "0")
@@ -220,7 +220,7 @@ std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& 
   if (!words.empty() && words.front().starts_with('-')) refuse_flag(verb, words.front(), by);
   if (!words.empty() && !literal.empty() && by == starter::run)
     throw command_error(exit_usage,
-                        "'" + words.front() + "' is before --; write the whole command after it");
+                        "'" + words.front() + "' is before --; write the whole command after --");
   auto command = words;
   command.insert(command.end(), literal.begin(), literal.end());
   if (command.empty()) return command;

@@ -21,15 +21,15 @@ void print_place(opened const& from, std::optional<int> user) {
   if (auto const* e = from.in_etcd) {
     std::cout << with_thousands(e->bytes_on_disk()) << " bytes of keys and values at revision "
               << e->revision() << " of etcd\n"
-              << (e->leader().empty() ? "no server leads"
-                                      : "a server leads, " + for_terminal(e->leader()))
+              << (e->leader().empty() ? "no server is the leader"
+                                      : "the leader is " + for_terminal(e->leader()))
               << '\n';
     return;
   }
   std::cout << with_thousands(from.directory->files()) << " files, "
-            << with_thousands(from.directory->bytes_on_disk()) << " bytes on the disk\n";
+            << with_thousands(from.directory->bytes_on_disk()) << " bytes on disk\n";
   if (user)
-    std::cout << "a server has it open"
+    std::cout << "a server is using the directory"
               << (*user > 0 ? ", process " + std::to_string(*user) : std::string()) << '\n';
 }
 

@@ -186,7 +186,7 @@ finding judge_certificate(std::string const& where, std::string const& subject,
   }
   f.text += left.count() < 0 ? " expired on " + day(end)
                              : " is valid until " + day(end) + ", " + std::to_string(left.count()) +
-                                   (left.count() == 1 ? " day" : " days") + " more";
+                                   (left.count() == 1 ? " day" : " days") + " left";
   if (left > days_warned) return f;
   f.is = left < days_short ? result::problem : result::warning;
   f.fix =
@@ -198,18 +198,19 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks) {
   findings all;
-  all.push_back({"version", result::ok, "this program and the server are " + here});
+  all.push_back({"version", result::ok, "this program and the server have version " + here});
   if (here != server)
-    all.back() = {"version", result::warning, "this program is " + here + ", the server " + server,
-                  "install the same version on both; the server first"};
+    all.back() = {"version", result::warning,
+                  "this program has version " + here + ", but the server has version " + server,
+                  "install the same version on both, the server first"};
   std::map<std::string, std::vector<std::string>> workers;
   for (auto const& t : tasks)
     if (text_of(t, "kind") == "worker" && text_of(t, "state") != "DISCONNECTED")
       workers[text_of(t, "version")].push_back(text_of(t, "job") + ":" + text_of(t, "index"));
   std::string text;
   for (auto const& [version, names] : workers)
-    text += (text.empty() ? "" : "; ") + std::to_string(names.size()) + " of " +
-            (version.empty() ? "an unknown version" : version) + " (" + names.front() +
+    text += (text.empty() ? "" : "; ") + std::to_string(names.size()) + " with version " +
+            (version.empty() ? "unknown" : version) + " (" + names.front() +
             (names.size() > 1 ? ", …)" : ")");
   if (workers.empty()) return all;
   all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400)});
@@ -218,7 +219,7 @@ findings judge_versions(std::string const& here, std::string const& server,
   });
   if (all_are_servers) return all;
   all.back().is = result::warning;
-  all.back().text += "; the server is " + server;
+  all.back().text += "; the server has version " + server;
   all.back().fix =
       "install the server's version on the workers and restart them one by one; 'muster drain "
       "TASK' lets a worker finish its closures first";
@@ -227,15 +228,14 @@ findings judge_versions(std::string const& here, std::string const& server,
 
 findings judge_etcd(std::string const& version) {
   if (version.empty()) return {};
-  auto const text = "the server's data are in etcd " + for_terminal(version);
+  auto const text = "the server's data is stored in etcd " + for_terminal(version);
   if (!server::journal::etcd::can_answer_with_old_data(version))
     return {{"etcd", result::ok, text}};
-  return {
-      {"etcd", result::warning,
-       text + ", which can answer with data older than acknowledged writes (etcd issue 20418); the "
-              "server rejects such answers and waits for recent ones",
-       "upgrade each member of etcd to 3.6.9 or later, or to a patch of 3.4 or 3.5 whose "
-       "changelog names the fix"}};
+  return {{"etcd", result::warning,
+           text + ", which can return data that is older than acknowledged writes (etcd issue "
+                  "20418); the server rejects such answers and waits for recent ones",
+           "upgrade each member of etcd to 3.6.9 or later, or to a 3.4 or 3.5 patch release whose "
+           "changelog lists the fix"}};
 }
 
 findings judge_alerts(json::array const& items, std::string const& url) {

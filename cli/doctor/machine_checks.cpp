@@ -102,7 +102,7 @@ findings check_foreign_names() {
   for (auto const& [name, flag] : names)
     if (std::getenv(name))
       all.push_back({"settings", result::warning,
-                     std::string(name) + " is set, and Muster does not read it",
+                     std::string(name) + " is set, but Muster does not read it",
                      std::string("'muster serve ") + flag + "' replaces it"});
   return all;
 }
@@ -130,7 +130,7 @@ findings check_certificates(std::string const& file) {
   if (all.empty())
     all.push_back({"certificate", result::problem,
                    file + (in ? " contains no PEM certificate" : " cannot be read"),
-                   "name a readable file that contains -----BEGIN CERTIFICATE-----"});
+                   "pass a readable file that contains -----BEGIN CERTIFICATE-----"});
   return all;
 }
 

@@ -40,7 +40,7 @@ void print_charts(json::value const& samples) {
   }
   rows.print(std::cout);
   if (times.empty())
-    std::cout << "no sample is stored for that time; a server takes the first sample 10 s after "
+    std::cout << "no samples are stored for that time; a server takes the first sample 10 s after "
                  "its start\n";
 }
 
@@ -72,7 +72,7 @@ void print_stream(json::value const& stream) {
 
 void say_if_cut(json::value const& answer, char const* what) {
   if (auto const until = number_of(answer, "until_ms"); until > 0)
-    std::cerr << what << " are read until " << local_time(until) << '\n';
+    std::cerr << what << " are shown only until " << local_time(until) << '\n';
 }
 
 // A token restricted to one cluster cannot read the overview and gets no warning.
@@ -86,7 +86,7 @@ void warn_of_missing(rest& server) {
   auto const missing = count_of(durable, "history_dropped");
   if (missing == 0) return;
   auto const unreadable = count_of(durable, "history_unreadable");
-  std::cerr << "warning: " << with_thousands(missing) << " records of the history are missing ("
+  std::cerr << "warning: " << with_thousands(missing) << " history records are missing ("
             << with_thousands(unreadable) << " cannot be read, "
             << with_thousands(missing - std::min(missing, unreadable)) << " were not written)\n";
 }
@@ -116,17 +116,17 @@ int run_history(history_options& o) {
 
 void add_history(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "history", "Print what the server and its workers did at some time",
+      add_verb(app, chosen, "history", "Print what the server and its workers did in a time range",
                run_history);
-  add_time_range(*verb, o->when, "Print the charts and the work of workers");
-  add_number(*verb, "--steps", o->steps, "Maximum number of lines of the charts, at most 1000", 1,
-             1000)
+  add_time_range(*verb, o->when, "Print charts and the activity of workers");
+  add_number(*verb, "--steps", o->steps, "Maximum number of chart lines, at most 1000", 1, 1000)
       ->capture_default_str();
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Prints the last hour by default, and what the server keeps on disk, also from before its\n"
-      "start. For the events of that time see events --from, jobs --from and clusters runs.\n"
+      "Prints the last hour by default. The history on disk also covers earlier server "
+      "processes.\nFor the events of a time range, see events --from, jobs --from and clusters "
+      "runs.\n"
       "Example:\n"
       "  muster history --from 03:00 --to 03:30");
 }

@@ -37,8 +37,8 @@ void add_log_search(CLI::App& verb, log_search& s) {
   verb.add_flag("-i,--ignore-case", s.ignore_case, "search: ignore the case of the letters a to z");
   add_value(verb, "--program", s.program, "PROGRAM",
             "search: search the output of the ranks of this program, in its last attempt");
-  add_value(verb, "--rank", s.rank, "N", "Program: print only this rank");
-  add_number(verb, "--attempt", s.attempt, "Program: print this attempt", 1, UINT32_MAX);
+  add_value(verb, "--rank", s.rank, "N", "For a program: print only this rank");
+  add_number(verb, "--attempt", s.attempt, "For a program: print this attempt", 1, UINT32_MAX);
   add_value(verb, "--job", s.job, "JOB", "search: only lines of this job");
   add_value(verb, "--cluster", s.cluster, "NAME", "search: only lines of this cluster");
   add_time_range(verb, s.when, "search: only lines of closures in a time range");
@@ -49,7 +49,7 @@ int search_logs(server_options const& o, log_search const& s,
                 std::vector<std::string> const& words) {
   if (words.size() != 2)
     throw command_error(exit_usage,
-                        "search takes one text to find; put a text with spaces in quotes");
+                        "search needs exactly one text; put a text with spaces in quotes");
   rest server(o.rest);
   auto const path = path_of(server, s, words[1]);
   std::size_t shown = 0;
@@ -65,12 +65,12 @@ int search_logs(server_options const& o, log_search const& s,
         if (!printed_as_json(o.output, line)) std::cout << text_of_match(line) << '\n';
       }
     for (auto const& why : list_of(found, "unread"))
-      std::cerr << "not read: " << for_terminal(std::string(why.as_string())) << '\n';
+      std::cerr << "could not be searched: " << for_terminal(std::string(why.as_string())) << '\n';
     page = text_of(found, "next_page_token");
     std::cout.flush();
   } while (!page.empty() && shown < s.limit && std::cout);
   if (shown == 0) std::cerr << "no line contains the text\n";
-  if (!page.empty()) std::cerr << "there may be more; raise --limit to see them\n";
+  if (!page.empty()) std::cerr << "more lines may match; raise --limit to see them\n";
   return shown > 0 ? exit_ok : exit_failed;
 }
 

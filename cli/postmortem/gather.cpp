@@ -221,7 +221,8 @@ std::string report_on_run(rest& server, std::string const& cluster, std::uint64_
     return run_report(g.finish());
   }
   throw command_error(exit_failed, "cluster '" + for_terminal(cluster) + "' has no run " +
-                                       std::to_string(run) + ", or has removed it");
+                                       std::to_string(run) +
+                                       ", or the server has removed that run");
 }
 
 }  // namespace muster::cli::postmortem

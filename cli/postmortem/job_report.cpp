@@ -108,7 +108,7 @@ std::string job_report(json::value const& f, spans const& done) {
                                   : "",
            verdict(job, list_of(f, "failed"))};
   constexpr char sums[] =
-      "=name|Runs=count|Failed=failed|Together=total_ms|Median=median_ms|95 %=p95_ms|Longest="
+      "=name|Runs=count|Failed=failed|Total time=total_ms|Median=median_ms|95 %=p95_ms|Longest="
       "longest_ms";
   out.sections = {
       {"facts", "Facts",
@@ -118,7 +118,7 @@ std::string job_report(json::value const& f, spans const& done) {
                  "Closures=total|Succeeded=succeeded|Failed=failed|Cancelled=cancelled|Running="
                  "running|Queued=queued|Blocked=blocked") +
            facts(job,
-                 "Requeued=put_back|Tried again=retried|Generation=generation|Cluster=cluster|"
+                 "Requeued=put_back|Retried=retried|Generation=generation|Cluster=cluster|"
                  "Client=client|Submitted by=submitted_by|Retry of=retry_of")},
       {"timeline", "Timeline", done.timeline(from, to)},
       {"failures", "Failures", failures(f)},
@@ -126,7 +126,7 @@ std::string job_report(json::value const& f, spans const& done) {
       {"workers", "By worker", table("", done.sums(false), sums)}};
   return out.text(f, from, to,
                   facts(job,
-                        "On an error=on_error|Weight=weight|Deadline=deadline_ms|Durable="
+                        "On error=on_error|Weight=weight|Deadline=deadline_ms|Durable="
                         "durable|Metadata=metadata"));
 }
 

@@ -80,7 +80,7 @@ std::string chart::text(std::string_view key) const {
     }
   if (lanes.size() > lanes_max)
     out += "<p><small>" + plural(lanes.size() - lanes_max, "more lane") +
-           " left out; those where something failed come first.</small></p>";
+           " omitted; lanes with failures are shown first.</small></p>";
   out += "<p class=key>";
   for (auto const one : cluster::split(key, '|'))
     out += "<svg viewBox=\"0 0 9 9\"><path class=" + std::string(one.substr(0, 1)) +

@@ -169,8 +169,9 @@ std::string page::text(json::value const& facts, std::int64_t from, std::int64_t
     nav += "<a href=\"#" + std::string(id) + "\">" + name + "</a>\n";
     body += "<section id=\"" + std::string(id) + "\"><h2>" + name + "</h2>\n" +
             (room ? content
-                  : "<p>Omitted, " + size + ": all sections together have " +
-                        in_bytes(page_bytes_max) + " at most.</p>") +
+                  : "<p>Omitted because of its size, " + size +
+                        ": the limit for all sections together is " + in_bytes(page_bytes_max) +
+                        ".</p>") +
             "</section>\n";
   }
   auto const& a = field_of(facts, "about");

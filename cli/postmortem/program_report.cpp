@@ -35,7 +35,7 @@ std::string went_wrong(json::value const& cause) {
   if (kind == "EXIT_STATUS")
     text += " ended with exit status " + shown(cause, "exit_status");
   else if (kind == "OUT_OF_MEMORY")
-    text += " was killed by the kernel because memory had run out";
+    text += " was killed by the kernel because memory ran out";
   else if (kind == "SIGNAL" && signal > 0)
     text += " was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
   else
@@ -53,9 +53,9 @@ std::string verdict(json::value const& p, json::value const& last) {
   auto const& cause = field_of(p, "cause");
   if (auto const hang = shown(field_of(p, "hang"), "text"); !hang.empty())
     return text + ": " + hang + ".";
-  if (number_of(p, "attempt") == 0) text += " before a rank had started";
+  if (number_of(p, "attempt") == 0) text += " before any rank started";
   if (well) text += " in attempt " + shown(p, "attempt");
-  if (!cause.is_null()) text += (well ? "; before, " : ": ") + went_wrong(cause);
+  if (!cause.is_null()) text += (well ? "; an earlier attempt failed: " : ": ") + went_wrong(cause);
   if (number_of(last, "ended_ms") > 0 && !well)
     text += ", after " + lasted(real_of(last, "ended_ms") - real_of(last, "begun_ms")) +
             " of attempt " + shown(last, "attempt");
@@ -63,10 +63,10 @@ std::string verdict(json::value const& p, json::value const& last) {
 }
 
 std::string hang_facts(json::value const& hang) {
-  return headed("It hangs",
+  return headed("Hang",
                 facts(hang,
-                      "Verdict=text|Evidence=evidence|Rank=rank|Host=host|Code line=line|State in "
-                      "the kernel=process|Barrier=barrier|Waiting ranks=waits|Waiting "
+                      "Verdict=text|Evidence=evidence|Rank=rank|Host=host|Code line=line|Kernel "
+                      "state=process|Barrier=barrier|Waiting ranks=waits|Waiting "
                       "at=waiting_line|No progress since=since_ms"));
 }
 
@@ -86,7 +86,7 @@ std::string ends(json::value const& a, ranks_of_logs const& logged) {
     if (!printed.empty() && !logged.contains(number_of(r, "rank")))
       said += folded("Last lines of " + html(rank_label_of(r)), printed);
   }
-  return table("Ends of ranks, in order", labelled(std::move(rows)),
+  return table("Exited ranks, in order of exit", labelled(std::move(rows)),
                "Rank=label|Host=host|After=after_ms|End=end|Was stopped=stopped|Lease ran "
                "out=lease_ran_out|Out of memory=out_of_memory") +
          said;
@@ -99,10 +99,11 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
   for (auto const* what : {"events", "stacks", "ranks"})
     if (auto const n = count_of(a, std::string(what) + "_left_out"); n > 0)
       missing += "<p>" + with_thousands(n) + " more " + what + " exceeded the server's limit.</p>";
-  return facts(a,
-               "Began=begun_ms|All ranks ran=running_ms|Ended=ended_ms|Ranks=ranks|Hosts=hosts") +
-         fact("Because", cause.is_null() ? "" : went_wrong(cause)) +
-         facts(field_of(cause, "coordination"), "Its coordination said=message|Code=code") +
+  return facts(
+             a,
+             "Began=begun_ms|All ranks running=running_ms|Ended=ended_ms|Ranks=ranks|Hosts=hosts") +
+         fact("Cause", cause.is_null() ? "" : went_wrong(cause)) +
+         facts(field_of(cause, "coordination"), "Coordination error=message|Code=code") +
          lines(texts_of(cause, "stderr", "\n"), log_bytes_max) +
          hang_facts(field_of(cause, "hang")) +
          table("What happened",
@@ -111,11 +112,11 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
          stacks_of("Stacks of killed ranks", list_of(a, "stacks")) +
          table("Barriers, newest first",
                labelled(since(list_of(a, "barriers"), "ended_ms", begun), "last_rank", "last"),
-               "After=after_ms|Late=late_ms|Came last=label|Host=host|Ranks=participants|"
+               "After=after_ms|Late=late_ms|Last rank=label|Host=host|Ranks=participants|"
                "Barrier=id") +
          table("Late arrivals at barriers", labelled(list_of(a, "latecomers")),
-               "Rank=label|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
-               "most=late_max_ms") +
+               "Rank=label|Host=host|Times last=last|Barriers=barriers|Mean "
+               "lateness=late_mean_ms|Maximum lateness=late_max_ms") +
          ends(a, logged) + missing;
 }
 
@@ -123,7 +124,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   std::string out;
   for (std::size_t i = all.size(); i-- > 0;) {
     if (out.size() > attempts_bytes_max)
-      return out + "<p>" + plural(i + 1, "earlier attempt") + " left out.</p>";
+      return out + "<p>" + plural(i + 1, "earlier attempt") + " omitted.</p>";
     bool const last = i + 1 == all.size();
     auto const ended = real_of(all[i], "ended_ms");
     out += folded("<b>Attempt " + shown(all[i], "attempt") + "</b>, " +
@@ -190,9 +191,9 @@ std::string logs(json::array const& all) {
     if (auto const line = text.find('\n'); !whole && line != text.npos) text.erase(0, line + 1);
     out += folded(
         html(rank_label_of(l)) +
-            (whole ? "" : " <small>the end of " + in_bytes(real_of(log, "size")) + "</small>"),
+            (whole ? "" : " <small>last part of " + in_bytes(real_of(log, "size")) + "</small>"),
         !why.empty()   ? "<p>Could not be loaded: " + why + "</p>"
-        : text.empty() ? "<p>It has no output.</p>"
+        : text.empty() ? "<p>No output.</p>"
                        : lines(text, log_of_cause_bytes_max),
         is_true(l, "of_cause"));
   }
@@ -204,11 +205,13 @@ std::string settings(json::value const& p) {
   return fact("Command", html(texts_of(p, "command", " "), 16'000)) +
          fact("Variables, names only", html(texts_of(p, "env"))) +
          facts(p,
-               "Tasks=tasks|On one worker=per_worker|Directory=working_dir|Upload=upload|Preload="
-               "preload|Maximum restarts=max_restarts|Grace=grace_ms|Grace at a restart="
-               "restart_grace_ms|Deadline=deadline_ms|Notice=notice_ms|When it hangs=on_hang|Hangs "
-               "after=hang_after_ms|Pattern of steps=step_pattern|Spares=spares|Priority=priority|"
-               "Weight=weight|Ends with=ends_with|Metadata=metadata");
+               "Tasks=tasks|Maximum per "
+               "worker=per_worker|Directory=working_dir|Upload=upload|Preload=preload|Maximum "
+               "restarts=max_restarts|Grace=grace_ms|Grace at a "
+               "restart=restart_grace_ms|Deadline=deadline_ms|Notice=notice_ms|On "
+               "hang=on_hang|Hang timeout=hang_after_ms|Pattern of "
+               "steps=step_pattern|Spares=spares|Priority=priority|Weight=weight|Ends "
+               "with=ends_with|Metadata=metadata");
 }
 
 }  // namespace
@@ -248,7 +251,7 @@ std::string program_report(json::value const& f) {
        facts(p,
              "Program=id|State=state|Attempts=attempt|Ranks=ranks|Submitted=created_ms|Ended="
              "finished_ms") +
-           fact("Lasted", lasted(static_cast<double>(to) - real_of(p, "created_ms"))) +
+           fact("Duration", lasted(static_cast<double>(to) - real_of(p, "created_ms"))) +
            facts(p,
                  "Cluster=cluster|Its own cluster=coordination_cluster|Submitted by=submitted_by|"
                  "Waits for=waits_for")},
@@ -258,11 +261,11 @@ std::string program_report(json::value const& f) {
       {"attempts", "Attempts, newest first", attempts(all, logged)},
       {"ranks", "Ranks of the last attempt",
        table("", labelled(failed_first(list_of(f, "ranks"))),
-             "Rank=label|State=state|Worker=worker|Host=host|Pid=pid|Step=step|A "
-             "step=step_ms|End=end")},
+             "Rank=label|State=state|Worker=worker|Host=host|Pid=pid|Step=step|Step "
+             "time=step_ms|End=end")},
       {"steps", "Steps",
        facts(steps,
-             "Farthest behind=least|Farthest ahead=most|A step takes=median_ms|Stops "
+             "Lowest step=least|Highest step=most|Median step time=median_ms|Stops "
              "after step=stop_after") +
            table("Slow ranks, worst first", list_of(steps, "slow"),
                  "Rank=rank|Host=host|Worker=worker|In every step=chronic|Behind, %=percent|At "

@@ -19,8 +19,8 @@ std::string run_report(json::value const& f) {
                             : "is still " + html(state)) +
                  (end > 0 ? " at " + utc(end) : "");
   if (!cause.is_null())
-    verdict += ": it began with " + shown(cause, "task") + " at " + shown(cause, "address") +
-               ", <b>“" + shown(cause, "message") + "”</b>";
+    verdict += ": the first failure was " + shown(cause, "task") + " at " +
+               shown(cause, "address") + ", <b>“" + shown(cause, "message") + "”</b>";
   page out{"run", title, bad ? "bad" : "", verdict + "."};
   out.sections = {
       {"facts", "Facts",
@@ -30,18 +30,18 @@ std::string run_report(json::value const& f) {
            facts(field_of(run, "agents"),
                  "Agents connected=connected|Late=late|In error=error|"
                  "Disconnected=disconnected|Missing=missing") +
-           facts(run, "Keys=keys|Of keys, bytes=key_bytes")},
+           facts(run, "Keys=keys|Key bytes=key_bytes")},
       {"late", "Late tasks at barriers",
        table("", list_of(late, "tasks"),
-             "Task=task|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
-             "most=late_max_ms") +
+             "Task=task|Host=host|Times last=last|Barriers=barriers|Mean "
+             "lateness=late_mean_ms|Maximum lateness=late_max_ms") +
            table("Barriers", list_of(late, "barriers"),
-                 "Ended=ended_ms|Late=late_ms|Came last=last|Host=host|Tasks=participants|"
+                 "Ended=ended_ms|Late=late_ms|Last task=last|Host=host|Tasks=participants|"
                  "Barrier=id")}};
   return out.text(f, from, to,
                   facts(field_of(f, "cluster"),
                         "Tasks=jobs|Heartbeat timeout=heartbeat_timeout_ms|Recoverable=recoverable|"
-                        "Renew=renew|Registration takes=register_timeout_ms|Address=address"));
+                        "Renew=renew|Registration timeout=register_timeout_ms|Address=address"));
 }
 
 }  // namespace muster::cli::postmortem

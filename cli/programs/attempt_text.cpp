@@ -54,7 +54,7 @@ void print_barriers(json::value const& a, std::ostream& to) {
 
 void print_ends(json::value const& a, std::ostream& to) {
   if (list_of(a, "ended").empty()) return;
-  to << "\nends of ranks\n";
+  to << "\nexited ranks\n";
   for (auto const& r : list_of(a, "ended")) {
     to << rank_label_of(r) << " on " << for_terminal(text_of(r, "host")) << ", after "
        << since(a, number_of(r, "ended_ms")) << ": " << for_terminal(how_it_ended(r))

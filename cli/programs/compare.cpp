@@ -187,7 +187,7 @@ std::string comparison_text(json::value const& both) {
   add("hosts", "hosts");
   add("steps", "steps");
   if (real_of(a, "step_ms") > 0 || real_of(b, "step_ms") > 0)
-    rows.add({"a step, ms", in_digits(real_of(a, "step_ms")), in_digits(real_of(b, "step_ms")),
+    rows.add({"step time, ms", in_digits(real_of(a, "step_ms")), in_digits(real_of(b, "step_ms")),
               change(real_of(a, "step_ms"), real_of(b, "step_ms"))});
   rows.print(to);
   for (auto const* which : {"a", "b"})
@@ -198,7 +198,7 @@ std::string comparison_text(json::value const& both) {
                 160)
          << '\n';
   if (auto const& hosts = list_of(both, "hosts"); !hosts.empty()) {
-    to << "\nby host: time of a step and lateness at barriers, ms\n";
+    to << "\nby host: step time and lateness at barriers, ms\n";
     table late({"HOST", right("STEP A"), right("STEP B"), right("LATE A"), right("LATE B")});
     for (auto const& h : hosts)
       late.add({for_terminal(text_of(h, "host")), number_text(field_of(h, "a_step_ms")),

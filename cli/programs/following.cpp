@@ -83,7 +83,7 @@ class follower {
     auto hang = text_of(field_of(program, "hang"), "text");
     if (hang == hang_) return;
     if (!hang.empty()) say("hangs: " + for_terminal(hang));
-    if (hang.empty() && text_of(program, "state") == "RUNNING") say("it moves again");
+    if (hang.empty() && text_of(program, "state") == "RUNNING") say("it is making progress again");
     hang_ = std::move(hang);
   }
 

@@ -95,7 +95,7 @@ std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes)
   if (!each || *each < 1 || *each > tasks_max)
     throw command_error(exit_usage, "--nproc " + given.nproc + ": write a number from 1 to " +
                                         std::to_string(tasks_max) +
-                                        "; for one process with one GPU each: --nproc N --gpus 1");
+                                        "; for N processes with one GPU each: --nproc N --gpus 1");
   if (nnodes.empty()) {
     given.tasks = std::to_string(*each);
     return 0;
@@ -113,9 +113,8 @@ void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
   add_value(verb, nproc_names, to.nproc, "N", "Number of processes; with --nnodes, on each host")
       ->excludes(tasks);
   add_value(verb, "--gpus", to.gpus, "N", "GPUs of each process; equivalent to --resource gpu=N");
-  add_repeated(
-      verb, "--resource", to.resources, "[TYPE:]NAME=N",
-      "Resource that each process takes of its worker, for example gpu=4; may be repeated");
+  add_repeated(verb, "--resource", to.resources, "[TYPE:]NAME=N",
+               "Resource that each process uses on its worker, for example gpu=4; may be repeated");
   add_repeated(verb, "--label", to.labels, "[TYPE:]KEY=VALUE",
                "Run only on workers with this label; may be repeated");
   add_repeated(verb, "--command", to.commands, "TYPE=COMMAND",

@@ -34,7 +34,7 @@ std::string without_preload(json::array const& ranks) {
     if (auto const text = text_of(r, "not_preloaded"); !text.empty() && ++count == 1) why = text;
   if (count == 0) return {};
   return std::to_string(count) + " of " + std::to_string(ranks.size()) +
-         " ranks without: " + for_terminal(why);
+         " ranks started without preload: " + for_terminal(why);
 }
 
 bool has_ended(json::value const& program) {

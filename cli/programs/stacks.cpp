@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, char const*> sentences[] = {
     {"OFF", "its worker runs with --stack-signal off"},
     {"AWAY", "its worker is disconnected; try again"},
     {"BUSY", "its worker is already serving two requests; try again"},
-    {"UNKNOWN", "it has exited"}};
+    {"UNKNOWN", "the rank has exited"}};
 
 // Returns "0-1,3" for {0, 1, 3}.
 std::string in_ranges(std::set<std::uint64_t> const& numbers) {
@@ -46,7 +46,7 @@ std::string ranks_in_short(json::array const& ranks) {
   std::size_t named = 0;
   for (auto const& [host, numbers] : of) {
     if (named++ == named_max)
-      return said + "; and more on " + std::to_string(of.size() - named_max) + " others";
+      return said + "; and more on " + std::to_string(of.size() - named_max) + " other hosts";
     said += said.empty() ? "" : "; ";
     said += (numbers.size() == 1 ? "rank " : "ranks ") + in_ranges(numbers);
     if (!host.empty()) said += " on " + for_terminal(host);

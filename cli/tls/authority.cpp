@@ -56,10 +56,11 @@ muster::status check(certificate_request const& r) {
   };
   if (r.name.empty() || r.name.size() > name_bytes_max || r.name == "ca" ||
       std::string_view(".-").find(r.name[0]) != std::string_view::npos || !is_plain(r.name, "._-"))
-    return bad("name '" + r.name + "': 1 to " + std::to_string(name_bytes_max) +
-               " letters, digits, '.', '_' and '-' are allowed, and 'ca' is the authority's");
+    return bad(
+        "name '" + r.name + "': 1 to " + std::to_string(name_bytes_max) +
+        " letters, digits, '.', '_' and '-' are allowed, and 'ca' is reserved for the authority");
   if (r.hosts.size() > hosts_max)
-    return bad("--host: " + std::to_string(r.hosts.size()) + " of them, the limit is " +
+    return bad("--host: " + std::to_string(r.hosts.size()) + " names were given, the limit is " +
                std::to_string(hosts_max));
   for (auto const& host : r.hosts)
     if (!is_ip_address(host) &&
@@ -178,7 +179,9 @@ muster::status make_authority(fs::path const& directory, unsigned days) {
   if (ec) return failed(directory.string() + ": " + ec.message());
   if (made) fs::permissions(directory, fs::perms::owner_all, ec);
   if (has_authority(directory))
-    return failed(directory.string() + " has an authority, which is never overwritten");
+    return failed(
+        directory.string() +
+        " already contains a certificate authority (ca.pem or ca.key); choose another directory");
   pair own;
   own.key.reset(EVP_EC_gen("P-256"));
   own.certificate = make_certificate(own.key.get(), {"Muster authority", {}, days}, nullptr);
@@ -192,7 +195,7 @@ muster::status issue(fs::path const& directory, certificate_request const& r) {
   int days = 0, seconds = 0;
   auto const* const end = X509_get0_notAfter(authority->certificate.get());
   if (ASN1_TIME_diff(&days, &seconds, nullptr, end) != 1 || days < 1)
-    return failed((directory / "ca.pem").string() + ": has expired, or will within a day");
+    return failed((directory / "ca.pem").string() + ": has expired or will expire within a day");
   auto wanted = r;
   wanted.days = std::min(r.days, static_cast<unsigned>(days));
   pair leaf;

@@ -103,7 +103,8 @@ std::string zsh_function(command_info const& v) {
     std::string verbs;
     for (auto const& b : v.below)
       verbs += " " + b.path.back() + "\\:" + quoted(replaced(short_text(b.about), ':', "\\:"));
-    text += "    " + quoted("1:verb:((" + verbs.substr(1) + "))") + " \\\n    '*::words:->below'\n";
+    text +=
+        "    " + quoted("1:command:((" + verbs.substr(1) + "))") + " \\\n    '*::words:->below'\n";
     text += "  [[ $state == below ]] || return\n  case $words[1] in\n";
     for (auto const& b : v.below)
       text +=
@@ -194,7 +195,7 @@ std::string zsh_completion(command_info const& top) {
 std::string fish_completion(command_info const& top) {
   auto text = std::string(
                   R"(# Completion of muster for fish: ~/.config/fish/completions/muster.fish
-function __muster_is --description 'Whether the verb so far is this one'
+function __muster_is --description 'Whether the command so far is this one'
     set -l path
     for word in (commandline -opc)[2..]
         switch "$path:$word"

@@ -141,10 +141,11 @@ std::string help_formatter::make_option(CLI::Option const* option, bool is_posit
 std::string help_formatter::make_footer(CLI::App const* app) const {
   std::string all, paragraph;
   if (left_out_ > 0)
-    all += wrapped(std::to_string(left_out_) + " more flags (limits, and rare ones): muster " +
-                       app->get_name() + " --help-all",
-                   columns_, 0, 0) +
-           "\n\n";
+    all +=
+        wrapped(std::to_string(left_out_) + " more flags (limits and rarely used flags): muster " +
+                    app->get_name() + " --help-all",
+                columns_, 0, 0) +
+        "\n\n";
   auto const lines = lines_of(app->get_footer());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     auto const& line = lines[i];

@@ -55,7 +55,7 @@ std::string command_of(command_info const& v) {
 
 std::string synopsis(command_info const& v) {
   auto text = "\\fB" + roff(command_of(v)) + "\\fR";
-  if (!v.below.empty()) text += " \\fIVERB\\fR";
+  if (!v.below.empty()) text += " \\fICOMMAND\\fR";
   if (!v.options.empty()) text += " [\\fIoption\\fR ...]";
   for (auto const& p : v.positionals)
     text += p.required ? " \\fI" + roff(p.value) + "\\fR" : " [\\fI" + roff(p.value) + "\\fR]";
@@ -71,7 +71,7 @@ std::string entry(option_info const& o) {
 }
 
 std::string verbs_below(command_info const& v) {
-  std::string text = ".SH VERBS\n";
+  std::string text = ".SH COMMANDS\n";
   std::string group;
   for (auto const& b : v.below) {
     if (b.group != group && b.group != "Subcommands") text += ".SS " + roff(b.group) + "\n";

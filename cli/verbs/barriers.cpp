@@ -51,7 +51,7 @@ void list(rest& server, barriers_options const& o) {
   if (all.empty())
     std::cerr << "no barrier yet\n";
   else if (more)
-    std::cerr << "there are more; raise --limit to see them\n";
+    std::cerr << "there are more barriers; raise --limit to see them\n";
 }
 
 void print_arrivals(json::array arrivals) {
@@ -117,7 +117,7 @@ void show_stragglers(json::value const& s, output_format output) {
   std::cout << "Over the newest " << barriers.size()
             << (barriers.size() == 1 ? " barrier" : " barriers") << " of run "
             << text_of(s, "generation")
-            << "; a task is late if it arrives after half of the tasks.\n\n";
+            << "; a task is late if it arrives after the median task.\n\n";
   table tasks(
       {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
@@ -184,7 +184,7 @@ int run_barriers(barriers_options& o) {
   }
   if (words.action() == "wait") {
     if (o.task.empty())
-      throw words.wrong("--task is missing; name the task to act as, such as worker:3");
+      throw words.wrong("--task is missing; pass the task to act as, such as worker:3");
     return wait(server, path, words.rest()[0], o);
   }
   auto const b = server.post(path + "/cancel", {});

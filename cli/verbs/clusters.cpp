@@ -65,7 +65,7 @@ void print_generation(std::string const& title, json::value const& g) {
 
 std::string how_told(std::string const& delivery) {
   return delivery == "auto"
-             ? "heartbeat if the cluster survives a restart of the server, otherwise by poll (auto)"
+             ? "heartbeat if the cluster survives a restart of the server, otherwise poll (auto)"
              : delivery;
 }
 
@@ -78,7 +78,8 @@ std::string rules_of(json::value const& c) {
   else if (auto const jobs = texts_of(c, "recoverable_jobs"); !jobs.empty())
     add("tasks of " + jobs + " can leave and return");
   if (is_true(c, "allow_reconnect")) add("a task that timed out can register again");
-  if (field_of(c, "register_barrier") == json::value(false)) add("registration answers at once");
+  if (field_of(c, "register_barrier") == json::value(false))
+    add("registration answers immediately");
   if (field_of(c, "renew") == json::value(false)) add("no new run begins after one has ended");
   if (auto const agents = text_of(c, "agents"); agents == "tls") add("agents speak TLS");
   return text;
@@ -117,7 +118,7 @@ void print_cluster(json::value const& c, output_format output) {
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
             << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
             << " bytes\n"
-            << "parked calls  " << text_of(parked, "total") << ": " << text_of(parked, "key_waits")
+            << "waiting calls " << text_of(parked, "total") << ": " << text_of(parked, "key_waits")
             << " wait for keys, " << text_of(parked, "polls") << " for errors, "
             << text_of(parked, "watches") << " watch\n";
   print_generation("run           ", g);
@@ -192,7 +193,8 @@ void fail_task(rest& server, parsed_action const& words, clusters_options const&
 void fail(rest& server, parsed_action const& words, clusters_options const& o,
           std::string const& path) {
   if (!o.reason || o.reason->empty())
-    throw words.wrong("fail: --reason TEXT is missing; it tells all tasks why the run has failed");
+    throw words.wrong(
+        "fail: --reason TEXT is missing; write why the run has failed, for all tasks to see");
   if (o.task) return fail_task(server, words, o, path);
   json::object body{{"message", *o.reason}};
   if (o.code) body["code"] = *o.code;
@@ -235,7 +237,7 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words,
             "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
             "Action (default: list)");
-  add_time_range(*verb, o->when, "runs: only those that ended in a time range");
+  add_time_range(*verb, o->when, "runs: list only runs that ended in a time range");
   auto& declared = o->declared;
   declared.of(*verb);
   declared.time("--heartbeat-timeout",
@@ -243,10 +245,11 @@ void add_clusters(CLI::App& app, choice& chosen) {
   declared.time("--connection-grace",
                 "create: time after which an agent whose connection was closed is dead; 0: only "
                 "heartbeats count (3s)");
-  declared.value("--error-delivery", "auto|poll|heartbeat",
-                 "create: how agents learn of errors. poll: at once; heartbeat: with the next "
-                 "heartbeat, so that they survive a restart of the server; auto: heartbeat if the "
-                 "server has --store, or --data-dir and held sockets (auto)");
+  declared.value(
+      "--error-delivery", "auto|poll|heartbeat",
+      "create: how agents receive errors. poll: immediately; heartbeat: with the next heartbeat, "
+      "so that errors survive a restart of the server; auto: heartbeat if the server has --store, "
+      "or --data-dir and sockets that stay open during a restart (auto)");
   declared
       .value("--agents", "plaintext|tls",
              "create: protocol of the agents if the server uses TLS: plaintext, on a separate "
@@ -261,15 +264,14 @@ void add_clusters(CLI::App& app, choice& chosen) {
       "--stuck-after",
       "create: time after which a task that keeps a barrier waiting is shown as LATE (60s)");
   add_value(*verb, "--stateful-jobs", o->stateful_jobs, "JOB,…",
-            "create: jobs of its workers that hold state, such as ps; empty: none (those of "
-            "the server)");
+            "create: jobs of its workers that hold state, such as ps; empty: none (default: the "
+            "jobs of the server's --stateful-jobs)");
   add_value(*verb, "--reason", o->reason, "TEXT",
             "fail: why the run has failed; sent to every task and every waiting call")
       ->configurable(false);
-  add_value(
-      *verb, "--code", o->code, "CODE",
-      "fail: the gRPC status of the error that tasks see: ABORTED, INTERNAL, UNAVAILABLE, UNKNOWN "
-      "or FAILED_PRECONDITION (ABORTED)")
+  add_value(*verb, "--code", o->code, "CODE",
+            "fail: the gRPC status of the error that tasks receive: ABORTED, INTERNAL, "
+            "UNAVAILABLE, UNKNOWN or FAILED_PRECONDITION (ABORTED)")
       ->configurable(false);
   add_value(*verb, "--task", o->task, "JOB:INDEX",
             "fail: report the error of this task instead of the whole run's")
@@ -278,7 +280,8 @@ void add_clusters(CLI::App& app, choice& chosen) {
                  "fail: also refuse keys and barriers with this error until the next run")
       ->configurable(false);
   verb->add_flag("--force", o->force,
-                 "delete: even if it has workers, which are disconnected, or jobs, which are lost");
+                 "delete: also delete a cluster with workers, which are disconnected, or with "
+                 "jobs, which are lost");
   declared.value<body_flags::texts>("--recoverable-job", "JOB",
                                     "create: job whose tasks can leave and return; may be repeated",
                                     "recoverable_jobs");
@@ -286,14 +289,14 @@ void add_clusters(CLI::App& app, choice& chosen) {
   declared.flag("--allow-reconnect", "create: a task that timed out can register again");
   declared.flag("--no-renew", "create: begin no new run after one has ended", "renew", false);
   declared.flag("--no-register-barrier",
-                "create: answer a registration at once, without waiting for the other tasks",
+                "create: answer a registration immediately, without waiting for the other tasks",
                 "register_barrier", false);
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
       "  muster clusters show train\n"
-      "  muster clusters fail train --reason 'the storage is gone'\n"
-      "  muster clusters fail train --task worker:1 --reason 'its GPU reports errors'");
+      "  muster clusters fail train --reason 'the storage failed'\n"
+      "  muster clusters fail train --task worker:1 --reason 'the GPU reports errors'");
 }
 
 }  // namespace muster::cli

@@ -22,7 +22,7 @@ int tell(cordon_options const& o, std::string const& order, std::string const& d
 }
 
 int cordon(cordon_options& o) {
-  return tell(o, "cordon", " is cordoned: it gets no new closures until it is uncordoned");
+  return tell(o, "cordon", " is cordoned: it receives no new closures until it is uncordoned");
 }
 int uncordon(cordon_options& o) {
   return tell(o, "uncordon", " is not cordoned");
@@ -47,11 +47,11 @@ void add(CLI::App& app, choice& chosen, std::string const& name, std::string con
 void add_cordon(CLI::App& app, choice& chosen) {
   add(app, chosen, "cordon", "Send no new closures to a worker until it is uncordoned", cordon,
       "Closures that run on the worker continue. Closures that it has not started move to "
-      "other\nworkers. The cordon holds for the task, whichever worker serves it.");
+      "other\nworkers. The cordon applies to the task, even if another worker takes its place.");
   add(app, chosen, "uncordon", "Send closures to a cordoned worker again", uncordon,
-      "The task gets closures again.");
+      "The task receives closures again.");
   add(app, chosen, "drain", "Let a worker finish its closures and then exit", drain,
-      "A worker that replaces it gets closures; to prevent that, see muster cordon.");
+      "A worker that replaces it receives closures; to prevent that, use muster cordon.");
 }
 
 }  // namespace muster::cli

@@ -95,7 +95,7 @@ checked look_at(std::string const& directory, data_options const& o) {
     c.blobs.named = c.has.blobs.size();
     if (c.from.in_etcd && c.blobs.named > 0)
       c.has.notes.push_back(with_thousands(c.blobs.named) +
-                            " blobs are named by values; the servers store them, not etcd");
+                            " blobs are referenced by values; the servers store them, not etcd");
     c.user = c.from.directory ? journal::user_of(directory) : std::nullopt;
     if (c.from.directory)
       c.blobs = value_or_throw(journal::read_blobs(directory, c.has.blobs, {}, std::ref(progress)));
@@ -176,14 +176,14 @@ int dump(parsed_action const& words, data_options const& o) {
   if (!read.ok()) throw problem(read);
   if (!std::cout || !is_read(std::cout.flush())) return exit_ok;
   if (unreadable > 0)
-    throw command_error(exit_failed, view->name() + ": its data are damaged: " +
+    throw command_error(exit_failed, view->name() + ": its data is damaged: " +
                                          with_thousands(unreadable) + " entries cannot be read");
   return exit_ok;
 }
 
 int compact_etcd(etcd::access const& a) {
   auto const t = value_or_throw(etcd::drop_history(a));
-  std::cout << a.where.text() << ": etcd has dropped its history up to revision " << t.revision;
+  std::cout << a.where.text() << ": etcd has deleted its history up to revision " << t.revision;
   if (t.bytes > 0)
     std::cout << "; " << with_thousands(t.in_use_before) << " bytes in use before, "
               << with_thousands(t.in_use_after) << " after, in a file of "
@@ -207,7 +207,7 @@ std::string in_short(journal::copied const& done) {
                             : ", " + with_thousands(done.blobs.blobs) + " blobs of " +
                                   with_thousands(done.blobs.bytes) + " bytes";
   return with_thousands(done.entries) + " entries, " + with_thousands(done.bytes_on_disk) +
-         " bytes on the disk" + of_blobs;
+         " bytes on disk" + of_blobs;
 }
 
 journal::copied copied(std::string const& from, std::string const& to, data_options const& o) {
@@ -233,9 +233,9 @@ int backup(parsed_action const& words, data_options const& o) {
 int restore(parsed_action const& words, data_options const& o) {
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
   auto const done = copied(from, to, o);
-  std::cout << to << ": has everything that " << from << " has, " << in_short(done)
+  std::cout << to << ": contains all data of " << from << ", " << in_short(done)
             << "; now start 'muster serve " << (etcd_of(to, o) ? "--store " : "--data-dir ") << to
-            << "' with its former flags\n";
+            << "' with the flags of the old server\n";
   print_missing_blobs(std::cerr, done.blobs);
   return exit_ok;
 }
@@ -256,7 +256,7 @@ int plan_of_repair(std::string const& from, data_options const& o) {
   auto const source = open(from, o, std::ref(progress), etcd::lost_values::unreadable);
   auto const plan = value_or_throw(journal::plan_repair(*source.all, o.drop, std::ref(progress)));
   bool const refused = plan.unusable.all > 0 && !o.drop;
-  print(plan.report, "would do: ");
+  print(plan.report, "planned change: ");
   if (refused) print(plan.unusable, "cannot repair without --drop: ");
   if (!refused)
     std::cout << from << (plan.changes.empty() ? ": needs no repair\n" : ": can be repaired\n");
@@ -267,7 +267,7 @@ int repair(parsed_action const& words, data_options const& o) {
   auto const& from = words.need(0, "DIR");
   if (o.dry_run) return plan_of_repair(from, o);
   auto const& copy = words.need(1, "COPY");
-  if (etcd_of(copy, o)) throw words.wrong("COPY is a directory, not an address of etcd");
+  if (etcd_of(copy, o)) throw words.wrong("COPY must be a directory, not an etcd address");
   long_work progress;
   auto const a = etcd_of(from, o);
   auto const done = value_or_throw(
@@ -279,7 +279,7 @@ int repair(parsed_action const& words, data_options const& o) {
   else
     std::cout << from << ": repaired, " << counted(done.moved, "closure", "closures")
               << " renamed, " << counted(done.removed, "entry", "entries") << " removed; " << copy
-              << " has a complete copy of the former state\n";
+              << " contains a complete copy of the previous state\n";
   return exit_ok;
 }
 
@@ -309,7 +309,7 @@ void add_data(CLI::App& app, choice& chosen) {
             "repair DIR COPY",
             "What to do");
   add_output_option(*verb, o->output);
-  verb->get_option("--output")->description("check: table or json");
+  verb->get_option("--output")->description("check: output format, table or json");
   // Not read from the environment or a file, because a dump that silently lacks entries is
   // misleading.
   add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + known_kinds())
@@ -318,7 +318,8 @@ void add_data(CLI::App& app, choice& chosen) {
       ->configurable(false);
   add_value(*verb, "--limit", o->limit, "N", "dump: maximum number of entries")
       ->configurable(false);
-  verb->add_flag("--dry-run", o->dry_run, "repair: print what would change, and change nothing")
+  verb->add_flag("--dry-run", o->dry_run,
+                 "repair: print what would change, without changing anything")
       ->configurable(false);
   verb->add_flag("--drop", o->drop,
                  "repair: remove entries that cannot be made readable, instead of refusing")
@@ -330,12 +331,13 @@ void add_data(CLI::App& app, choice& chosen) {
       "--store'; a backup of one kind can be restored into the other.\n"
       "Blobs of a directory are checked and copied too; etcd has none.\n"
       "check, dump and backup change nothing, and work while a server runs; compact, restore "
-      "and\nrepair need a server that is stopped, or was never started. repair fixes a store that "
+      "and\nrepair need a server that is stopped or has never been started. repair fixes a store "
+      "that "
       "no server can load,\nafter copying all of it to the new directory COPY. backup and restore "
       "make "
       "TARGET.partial or\n"
-      "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs an "
-      "empty\nprefix, and compact makes etcd drop its history, also while a server runs.\n"
+      "DIR.partial and rename it when it is complete. In etcd, restore needs an empty\nprefix, and "
+      "compact makes etcd delete its history, also while a server runs.\n"
       "Exit status: 0 success, 1 damaged or failed, 2 not a data directory, in use, or written by "
       "a newer server.\n"
       "Examples:\n"

@@ -43,7 +43,7 @@ void show(rest& server, std::string const& path, datasets_options const& o) {
   line("id          ", text_of(one, "id"));
   line("name        ", text_of(one, "name"));
   line("session     ", text_of(one, "session"));
-  line("made by     ", text_of(one, "submitted_by"));
+  line("created by  ", text_of(one, "submitted_by"));
   line("epoch       ", epoch_of(one));
   line("splits      ", text_of(one, "splits") + ": " + text_of(one, "queued") + " queued, " +
                            text_of(one, "drawn") + " drawn, " + text_of(one, "done") + " done");
@@ -75,14 +75,15 @@ int run_datasets(datasets_options& o) {
 }  // namespace
 
 void add_datasets(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "datasets",
-                                  "List or show datasets dealt out to functions", run_datasets);
+  auto const [verb, o] =
+      add_verb(app, chosen, "datasets",
+               "List or show datasets whose splits are distributed to functions", run_datasets);
   add_value(*verb, "action", o->words, "list | show DATASET",
             "What to do, with a name or an id (list)");
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "If tokens are required, only the token that made a dataset and admins can see it.\n"
+      "If tokens are required, only admins and the token that created a dataset can see it.\n"
       "Example:\n"
       "  muster datasets list");
 }

@@ -71,10 +71,10 @@ findings check_store(json::value const& overview) {
   if (auto const full = text_of(durable, "full"); !full.empty())
     return {{"disk", result::problem, full,
              "free space there, or move the directory to a larger disk; the server then continues "
-             "by itself. Jobs with --no-durable are accepted until then"}};
+             "automatically. Jobs with --no-durable are accepted until then"}};
   auto const bytes = count_of(durable, "disk_bytes");
   auto text =
-      text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) + " MiB";
+      text_of(durable, "data_dir") + " of the server uses " + with_thousands(bytes >> 20) + " MiB";
   if (!field_of(durable, "free_bytes").is_null())
     text += "; " + with_thousands(count_of(durable, "free_bytes") >> 20) + " MiB are free";
   findings all{{"disk", result::ok, text}};
@@ -188,9 +188,9 @@ void add_doctor(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "doctor",
                "Check the server, the machine and the network, and print remedies", run_doctor);
   add_value(*verb, "--data-dir", o->data_dir, "DIR",
-            "Also check the free space of this directory of the server, on this machine");
+            "Also check the free space of this server directory on this machine");
   add_value(*verb, "--spill-dir", o->spill_dir, "DIR",
-            "Also check the free space of this directory of the server, on this machine");
+            "Also check the free space of this server directory on this machine");
   add_repeated(*verb, "--check-cert", o->certificates, "FILE",
                "Also check when the certificates of this PEM file expire; may be repeated");
   add_server_options(*verb, *o);

@@ -62,7 +62,7 @@ int print_past(rest& server, events_options const& o) {
   auto const path = "/api/v1/events?" + o.when.query(server);
   for (auto const& e : server.some(path, "events", o.limit.value_or(past_shown), &more))
     print_event(e, o.output);
-  if (more) std::cerr << "there are more; raise --limit to see them\n";
+  if (more) std::cerr << "there are more events; raise --limit to see them\n";
   return exit_ok;
 }
 
@@ -83,7 +83,7 @@ void add_events(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run_events);
   verb->add_flag("--follow", o->follow, "Print further events as they happen");
-  add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
+  add_value(*verb, "--after", o->after, "N", "Print only events with a greater number");
   add_time_range(*verb, o->when, "Also print events from before the start of the server");
   for (auto const* time : {"--from", "--to"})
     verb->get_option(time)->excludes("--follow")->excludes("--after");

@@ -91,8 +91,8 @@ int run_explain(explain_options& o) {
 
 void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "explain", "Explain why a closure, a job or a program waits or failed",
-               run_explain);
+      add_verb(app, chosen, "explain",
+               "Explain why a closure, job or program is waiting or has failed", run_explain);
   add_value(*verb, "id", o->id, target_words(explained),
             "Id or name. For a value, its closure is explained; for a job, one closure of each "
             "state; for a program, what it waits for or why it ended; for an object or a task "

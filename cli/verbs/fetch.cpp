@@ -62,7 +62,7 @@ void add_fetch(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "fetch", "Wait for a value or a job and print the results", run_fetch);
   add_value(*verb, "id", o->id, target_words({target::value, target::job}),
-            "rv_… of one closure, or the id or name of a job for all its results")
+            "Id of one value (rv_…), or the id or name of a job for all its results")
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this time");

@@ -46,7 +46,7 @@ int run_functions(functions_options& o) {
   }
   rows.print(std::cout);
   if (all.empty()) std::cerr << "no worker has connected yet; start one with 'muster worker'\n";
-  if (more) std::cerr << "there are more; raise --limit to see them\n";
+  if (more) std::cerr << "there are more functions; raise --limit to see them\n";
   return exit_ok;
 }
 
@@ -54,7 +54,7 @@ int run_functions(functions_options& o) {
 
 void add_functions(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "functions", "List the functions that workers have", run_functions);
+      add_verb(app, chosen, "functions", "List the functions that workers provide", run_functions);
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
@@ -62,7 +62,7 @@ void add_functions(CLI::App& app, choice& chosen) {
       "Functions of every bundled worker:\n"
       "  muster.noop                   does nothing\n"
       "  muster.echo VALUE             returns the value\n"
-      "  muster.sleep TIME             sleeps for a number of milliseconds, or a text such as "
+      "  muster.sleep TIME             sleeps for a number of milliseconds, or a duration such as "
       "250ms\n"
       "  muster.fail MESSAGE           fails with this message\n"
       "  muster.worker_info            returns the task, host, process and slots of its worker\n"

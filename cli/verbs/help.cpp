@@ -35,7 +35,7 @@ int print_help(help_options& o) {
 void add_help(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "help", "Print the help of a command", print_help);
   o->program = &app;
-  add_value(*verb, "verb", o->verb, "VERB", "Command to describe (default: muster itself)");
+  add_value(*verb, "verb", o->verb, "COMMAND", "Command to describe (default: muster itself)");
   verb->footer("Example:\n  muster help submit");
 }
 

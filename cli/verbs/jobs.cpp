@@ -35,7 +35,8 @@ std::chrono::milliseconds run_time(json::value const& job) {
 // Returns "7 not kept" for closures that a client had released before the server restarted.
 std::string not_kept(json::value const& job) {
   auto const n = count_of(job, "not_kept");
-  return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept across a restart";
+  return n == 0 ? std::string()
+                : "; " + with_thousands(n) + " not kept after a restart of the server";
 }
 
 // A stream has a generation. A stream that holds values may be waiting for its client.
@@ -49,7 +50,7 @@ std::string kind_of(json::value const& job) {
   auto const until = number_of(holding, "kept_until_ms");
   return kind + ", kept for " +
          rounded(std::chrono::milliseconds(std::max<std::int64_t>(0, until - now_ms()))) +
-         (is_true(holding, "detached") ? " after its work" : " without a client");
+         (is_true(holding, "detached") ? " after its last closure" : " without a client");
 }
 
 // Returns functions with their numbers of closures, largest first. The graph lists few closures
@@ -121,7 +122,7 @@ int run_jobs(jobs_options& o) {
   auto const jobs = server.some(path + of_cluster(o.cluster), "jobs", o.limit, &more);
   if (printed_as_json(o.output, jobs)) return exit_ok;
   print_list(jobs);
-  if (more) std::cerr << "there are more; raise --limit to see them\n";
+  if (more) std::cerr << "there are more jobs; raise --limit to see them\n";
   return exit_ok;
 }
 
@@ -141,7 +142,7 @@ int cancel(cancel_options& o) {
   auto const answer =
       ended && what.kind == target::program ? known : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
-    std::cout << what.id << " had ended: " << before << '\n';
+    std::cout << what.id << " had already ended: " << before << '\n';
   else if (!printed_as_json(o.output, answer))
     std::cout << what.id << " was asked to stop\n";
   return exit_ok;
@@ -193,7 +194,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
   add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
-  add_time_range(*verb, o->when, "List the jobs that have ended, oldest first, also deleted ones");
+  add_time_range(*verb, o->when, "List jobs that have ended, oldest first, including deleted jobs");
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
@@ -205,23 +206,25 @@ void add_cancel(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "cancel", "Cancel a job, a program or one closure", cancel);
   add_value(*verb, "id", o->id, target_words(cancelled),
-            "Id or name; if several have the name, the unfinished one")
+            "Id or name; if several have the same name, the unfinished one is cancelled")
       ->required();
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Queued closures end at once; running ones are asked to stop.\n"
+      "Queued closures are cancelled immediately; running closures are asked to stop.\n"
       "Example:\n  muster cancel job_0000000000000001");
 }
 
 void add_retry(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "retry", "Run what failed or was cancelled in a job again, as a new job", retry);
+  auto const [verb, o] =
+      add_verb(app, chosen, "retry",
+               "Run the failed and cancelled closures of a job again, as a new job", retry);
   add_value(*verb, "id", o->ids, "JOB",
             "Ids or names of jobs that have ended; each is retried as a new job")
       ->required();
   add_closure_cluster_option(*verb, o->cluster);
-  add_value(*verb, "--name", o->name, "NAME", "Name of the new job (the old job's name)");
+  add_value(*verb, "--name", o->name, "NAME",
+            "Name of the new job (default: the name of the old job)");
   add_server_options(*verb, *o);
   verb->footer(
       "Prints the id of each new job. A job that cannot be retried does not stop the others.\n"

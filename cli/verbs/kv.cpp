@@ -102,7 +102,7 @@ int put(rest& server, parsed_action const& words, kv_options const& o) {
       server.put(base(o) + "/" + percent_encoded(key), std::move(value), o.insert ? "*" : "");
   if (done.status == 412)
     throw command_error(exit_failed,
-                        "key '" + key + "' exists already; omit --insert to overwrite it");
+                        "key '" + key + "' already exists; omit --insert to overwrite it");
   if (!done.ok()) throw rest::problem(done);
   if (o.output == output_format::json) std::cout << done.body;
   return exit_ok;
@@ -137,7 +137,7 @@ int waits(rest& server, parsed_action const& words, kv_options const& o) {
               rounded(std::chrono::milliseconds(longest)), for_terminal(names, 80)});
   }
   rows.print(std::cout);
-  if (keys.empty()) std::cerr << "no task waits for a key\n";
+  if (keys.empty()) std::cerr << "no task is waiting for a key\n";
   return exit_ok;
 }
 
@@ -168,7 +168,7 @@ void add_kv(CLI::App& app, choice& chosen) {
   add_cluster_option(*verb, o->cluster);
   add_duration(*verb, "--timeout", o->timeout, "get, wait: time to wait for the key (wait: 60s)");
   verb->add_flag("--insert", o->insert, "put: fail if the key exists");
-  verb->add_flag("--recursive", o->recursive, "delete: also the keys below this key");
+  verb->add_flag("--recursive", o->recursive, "delete: also delete the keys below this key");
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster kv put config/steps 1000\n  muster kv wait config/steps --timeout 30s\n"

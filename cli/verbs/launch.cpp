@@ -91,7 +91,8 @@ void add_times(body_flags& program) {
   program.value("--on-hang", "off|tell|restart|abort",
                 "Reaction to a hang (tell). off: none; tell: report it; restart: end the attempt "
                 "as HUNG, which counts as a failure; abort: fail the program");
-  program.time("--hang-after", "Time without progress after which a program hangs (60s)");
+  program.time("--hang-after",
+               "Time without progress after which a program counts as hanging (60s)");
   program.number("--spares",
                  "Number of spare places reserved to replace the places of a lost host (0)");
   program.list("--ends-with", "TYPE|TASK",
@@ -132,7 +133,7 @@ void add_launch(CLI::App& app, choice& chosen) {
   program.value("--idempotency-key", "KEY",
                 "Idempotency key: a second launch with it returns the program of the first one");
   program.pairs("--metadata", "KEY=VALUE",
-                "Entry that is stored with the program and shown; may be repeated");
+                "Metadata entry to store with the program; may be repeated");
   verb->add_flag("--detach", o->detach, "Print the program's id and return");
   add_torchrun_flags(*verb, o->torchrun, starter::launch);
   add_rest_options(*verb, o->rest);
@@ -142,7 +143,7 @@ void add_launch(CLI::App& app, choice& chosen) {
       "ends in .py is run by python3 -u; it is a file of --upload or --working-dir. Only workers "
       "with\n"
       "--allow-programs run programs. Each line of output begins with its rank. Ctrl-C stops the\n"
-      "program, a second one cancels it. --upload skips the files that .musterignore files name, "
+      "program, a second one cancels it. --upload skips the files that .musterignore files list, "
       "or\n"
       ".gitignore files if there are no .musterignore files.\n"
       "Examples:\n"

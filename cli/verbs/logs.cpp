@@ -31,7 +31,8 @@ bool has_several(rest& server, std::string const& id) {
 
 int run_logs(logs_options& o) {
   if (o.words.front() == "search") return search_logs(o, o.search, o.words);
-  if (o.words.size() > 1) throw command_error(exit_usage, "logs takes one id, or 'search TEXT'");
+  if (o.words.size() > 1)
+    throw command_error(exit_usage, "logs needs one id or name, or 'search TEXT'");
   o.id = o.words.front();
   rest server(o.rest);
   auto const what = find_target(server, o.id, logged, {.cluster = o.search.cluster});

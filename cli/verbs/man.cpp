@@ -78,7 +78,7 @@ int print_completion(completion_options& o) {
 void add_man(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run_man);
   o->program = &app;
-  add_value(*verb, "verb", o->verb, "VERB",
+  add_value(*verb, "verb", o->verb, "COMMAND",
             "Command whose page is printed (default: muster itself)");
   add_value(*verb, "--dir", o->directory, "DIR",
             "Directory to which all pages are written: muster.1, muster-serve.1, …");

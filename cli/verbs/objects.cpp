@@ -35,7 +35,7 @@ void list(rest& server, objects_options const& o) {
               with_thousands(count_of(calls, "answered"))});
   }
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no such object; Python and C++ programs create objects\n";
+  if (all.empty()) std::cerr << "no objects found; Python and C++ programs create objects\n";
 }
 
 void show(rest& server, std::string const& path, objects_options const& o) {
@@ -53,11 +53,11 @@ void show(rest& server, std::string const& path, objects_options const& o) {
   line("because  ", text_of(one, "error"));
   line("session  ",
        text_of(one, "session") +
-           (is_true(one, "detached") ? "; the object stays when the session ends" : ""));
-  line("made by  ", text_of(one, "submitted_by"));
-  line("calls    ", text_of(calls, "waiting") + " wait, " + text_of(calls, "executing") +
-                        " are executed (" + text_of(one, "concurrency") + " at one time), " +
-                        text_of(calls, "answered") + " are answered");
+           (is_true(one, "detached") ? "; the object remains when the session ends" : ""));
+  line("creator  ", text_of(one, "submitted_by"));
+  line("calls    ", text_of(calls, "waiting") + " waiting, " + text_of(calls, "executing") +
+                        " executing (at most " + text_of(one, "concurrency") + " at a time), " +
+                        text_of(calls, "answered") + " answered");
   line("failed   ", text_of(one, "last_error"));
 }
 

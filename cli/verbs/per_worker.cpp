@@ -30,7 +30,7 @@ std::string in_short_of(json::value const& v) {
   std::string text;
   for (auto const& [status, n] : counts)
     text += (text.empty() ? "" : ", ") + with_thousands(n) + " " + status;
-  return text.empty() ? "no worker has the function" : text;
+  return text.empty() ? "no worker provides the function" : text;
 }
 
 void list(rest& server, per_worker_options const& o) {
@@ -118,9 +118,8 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Each worker that has FUNCTION calls it once and keeps the result. Workers that connect "
-      "later\n"
-      "do so, too.\n"
+      "Each worker that provides FUNCTION calls it once and keeps the result. Workers that connect "
+      "later\nalso do this.\n"
       "Examples:\n"
       "  muster per-worker create open_dataset train\n"
       "  muster submit train_step '{\"$per_worker\":\"pw_…\"}'");

@@ -86,13 +86,14 @@ report make(rest& server, postmortem_options const& o) {
   if (!o.program) job = find(server, "/api/v1/jobs", "jobs", o);
   auto const name = "'" + for_terminal(o.name, 60) + "'";
   if (program && job)
-    throw command_error(exit_usage, name + " is a program (" + program->id + ") and a job (" +
-                                        job->id + "); choose one with --program or --job");
+    throw command_error(exit_usage, name + " is the name of a program (" + program->id +
+                                        ") and of a job (" + job->id +
+                                        "); choose one with --program or --job");
   if (program || job) {
     auto const& it = program ? *program : *job;
     auto const said = it.others == 0 ? std::string()
                                      : "It is the newest of " + std::to_string(it.others + 1) +
-                                           " with this name; the others have ids.";
+                                           " with this name; to select another one, pass its id.";
     return {it.id,
             program ? postmortem::report_on_program(server, it.path, said)
                     : postmortem::report_on_job(server, it.path, said),
@@ -112,7 +113,8 @@ int run_postmortem(postmortem_options& o) {
   auto const [on, text, said] = make(server, o);
   if (o.file == "-") {
     std::cout << text << std::flush;
-    if (!std::cout) throw command_error(exit_failed, "cannot write all of it to standard output");
+    if (!std::cout)
+      throw command_error(exit_failed, "cannot write the whole report to standard output");
     return exit_ok;
   }
   write(o.file, text);
@@ -131,8 +133,8 @@ void add_postmortem(CLI::App& app, choice& chosen) {
                                   run_postmortem);
   add_value(*verb, "name", o->name, "PROGRAM|JOB", "Name or id, or CLUSTER/RUN")->required();
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write; - is standard output")->required();
-  verb->add_flag("--program", o->program, "Interpret the name as a program's");
-  verb->add_flag("--job", o->job, "Interpret the name as a job's")->excludes("--program");
+  verb->add_flag("--program", o->program, "Interpret the name as the name of a program");
+  verb->add_flag("--job", o->job, "Interpret the name as the name of a job")->excludes("--program");
   add_closure_cluster_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(

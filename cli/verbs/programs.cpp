@@ -41,33 +41,33 @@ void list(rest& server, programs_options const& o) {
   }
   rows.print(std::cout);
   if (all.empty()) std::cerr << "no program yet; start one with 'muster launch'\n";
-  if (more) std::cerr << "there are more; raise --limit to see them\n";
+  if (more) std::cerr << "there are more programs; raise --limit to see them\n";
 }
 
 std::string steps_in_short(json::value const& steps) {
   auto const least = text_of(steps, "least"), most = text_of(steps, "most");
   auto const each = text_of(steps, "median_ms");
   return least + (least == most ? "" : " to " + most) +
-         (each.empty() ? "" : ", " + each + " ms each");
+         (each.empty() ? "" : ", " + each + " ms per step");
 }
 
-// Returns "rank 3 on host-b: 6.1% behind, step after step; this host in 2 attempts; 'muster cordon
-// …'".
+// Returns "rank 3 on host-b: 6.1% behind, step after step; the same host in 2 attempts; 'muster
+// cordon …'".
 std::string slow_text(json::value const& s) {
   auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
   if (text_of(s, "chronic") == "true") {
     text += text_of(s, "percent") + "% behind, step after step";
     if (auto const n = number_of(s, "attempts"); n > 1)
-      text += "; this host in " + std::to_string(n) + " attempts";
+      text += "; the same host in " + std::to_string(n) + " attempts";
     if (auto const n = number_of(s, "runs"); n > 1)
-      text += "; this host in " + std::to_string(n) + " programs";
-    text += "; 'muster cordon " + for_terminal(text_of(s, "worker")) +
-            "' keeps the next attempt off it";
+      text += "; the same host in " + std::to_string(n) + " programs";
+    text += "; run 'muster cordon " + for_terminal(text_of(s, "worker")) +
+            "' to exclude this worker from the next attempt";
   } else {
     text += "step " + text_of(s, "step") + " took " + text_of(s, "took_ms") + " ms instead of " +
             text_of(s, "usual_ms");
     if (auto const n = number_of(s, "odd_steps"); n > 1)
-      text += ", one of " + std::to_string(n) + " such";
+      text += ", one of " + std::to_string(n) + " slow steps";
   }
   return text;
 }
@@ -108,9 +108,9 @@ void show(rest& server, std::string const& path, programs_options const& o) {
 
 void check_flags(parsed_action const& words, programs_options const& o) {
   if (words.action() != "logs" && (o.follow || o.rank))
-    throw words.wrong("only 'muster programs logs' takes --follow and --rank");
+    throw words.wrong("only 'muster programs logs' accepts --follow and --rank");
   if (words.action() != "logs" && words.action() != "show" && o.attempt)
-    throw words.wrong("only 'muster programs logs' and 'show' take --attempt");
+    throw words.wrong("only 'muster programs logs' and 'show' accept --attempt");
 }
 
 std::string stops_after(json::value const& p, programs_options const& o) {
@@ -121,11 +121,11 @@ std::string stops_after(json::value const& p, programs_options const& o) {
 std::string at_step_of(std::string const& text, std::string const& action) {
   if (text.empty()) return {};
   if (action != "stop")
-    throw command_error(exit_usage, "--at-step: only 'muster programs stop' takes it");
+    throw command_error(exit_usage, "--at-step: only 'muster programs stop' accepts it");
   if (text == "next") return R"({"at_step":"next"})";
   auto const step = parse_number(text);
   if (!step)
-    throw command_error(exit_usage, "--at-step " + text + ": write a number of a step, or next");
+    throw command_error(exit_usage, "--at-step " + text + ": write the number of a step, or next");
   return R"({"at_step":)" + std::to_string(*step) + "}";
 }
 
@@ -195,7 +195,7 @@ void add_programs(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "stacks prints the stack of each rank, without stopping it. Equal stacks are "
-      "printed\ntogether, and the rarest stack first. stop asks the ranks to end; the program "
+      "printed\ntogether, and the rarest stack first. stop asks the ranks to exit; the program "
       "succeeds if all of them exit with\n"
       "status 0. With --at-step, ranks that call muster.step stop after the same step instead of "
       "by a\n"

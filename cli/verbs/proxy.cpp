@@ -49,11 +49,11 @@ host_port parse_address(std::string const& flag, std::string const& text) {
 
 std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
   if (o.upstream.empty() || o.upstream.size() > upstreams_max)
-    throw command_error(exit_usage, "--upstream: name 1 to " + std::to_string(upstreams_max) +
+    throw command_error(exit_usage, "--upstream: list 1 to " + std::to_string(upstreams_max) +
                                         " servers, as in --upstream a:8476,b:8476");
   if (!o.upstream_http.empty() && o.upstream_http.size() != o.upstream.size())
     throw command_error(exit_usage,
-                        "--upstream-http names " + std::to_string(o.upstream_http.size()) +
+                        "--upstream-http lists " + std::to_string(o.upstream_http.size()) +
                             " addresses and --upstream " + std::to_string(o.upstream.size()) +
                             "; give one HTTP address for each server, in the same order");
   auto const http_port = std::to_string(server::configuration().http.port);
@@ -67,7 +67,7 @@ std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
     if (!seen.insert(http.text()).second)
       throw command_error(exit_usage,
                           "two servers have the HTTP address " + http.text() +
-                              "; name the HTTP address of each server with --upstream-http");
+                              "; pass the HTTP address of each server with --upstream-http");
     all.push_back({where, http});
   }
   return all;
@@ -103,9 +103,9 @@ relay::relay_options relay_options_of(proxy_options const& o) {
   r.tls = tls_of(o);
   if (o.relay.connections_max < 1 || o.relay.connections_max > connections_max_max ||
       o.relay.held_max < 1)
-    throw command_error(exit_usage, "--connections-max takes 1 to " +
+    throw command_error(exit_usage, "--connections-max must be from 1 to " +
                                         std::to_string(connections_max_max) +
-                                        ", --held-max at least 1");
+                                        ", and --held-max at least 1");
   if (o.check_every < 10ms || o.check_timeout < 10ms || o.hold_max < 10ms)
     throw command_error(exit_usage,
                         "--check-every, --check-timeout and --hold-max must be at least 10ms");
@@ -165,20 +165,21 @@ void add_limits(CLI::App& verb, proxy_options& o) {
   add_count(verb, "--connections-max", o.relay.connections_max,
             "Maximum number of connections; further clients wait in the system's queue");
   add_count(verb, "--held-max", o.relay.held_max,
-            "Maximum number of connections held while no server leads; further clients wait in the "
+            "Maximum number of connections held while no server is the leader; further clients "
+            "wait in the "
             "system's queue");
   add_duration(verb, "--hold-max", o.hold_max,
                "Time after which a connection that is held without a leader is reset");
   add_duration(verb, "--check-every", o.check_every, "Pause between two checks of a server");
   add_duration(verb, "--check-timeout", o.check_timeout,
-               "Time without an answer after which a server does not lead");
+               "Time without an answer after which a server no longer counts as the leader");
 }
 
 }  // namespace
 
 void add_proxy(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "proxy", "Relay connections to whichever of several servers leads", run_proxy);
+  auto const [verb, o] = add_verb(app, chosen, "proxy",
+                                  "Relay connections to the leader of several servers", run_proxy);
   add_value(*verb, "--listen", o->listen, "ADDR:PORT",
             "Address to which agents, workers and clients connect; required");
   add_list(*verb, "--upstream", o->upstream, "HOST:PORT,...",
@@ -191,25 +192,26 @@ void add_proxy(CLI::App& app, choice& chosen) {
                  "relayed unchanged");
   verb->add_flag(
       "--upstream-tls", o->relay.connections_over_tls,
-      "Also use TLS to the servers on relayed connections, for agents that use plaintext");
+      "Also use TLS to the servers for relayed connections, for agents that use plaintext");
   add_tls_flags(*verb, o->files.ca_file, o->files.certificate_file, o->files.key_file);
   verb->add_flag("--send-proxy-v2", o->relay.send_proxy,
                  "Send the client's address in a PROXY header; the servers need --proxy-from with "
                  "this machine's address");
   add_limits(*verb, *o);
   add_value(*verb, "--ready-file", o->ready_file, "FILE",
-            "File that is written with the address when the proxy listens");
+            "Write the address to this file when the proxy is listening");
   verb->add_flag("--insecure", o->insecure, "Allow an address that other machines can reach");
   add_logging(*verb, o->log_level, o->log_format);
   verb->footer(
-      "A server leads if its /readyz answers 200. New connections wait while no server leads.\n"
-      "Connections to a server that no longer leads are reset.\n"
+      "A server is the leader if its /readyz returns 200. New connections wait while there is no "
+      "leader.\n"
+      "Connections to a server that is no longer the leader are reset.\n"
       "Examples:\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a.example:8476,b.example:8476\n"
       "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a:8476 --upstream-tls --ca ca.pem \\\n"
       "      --cert worker.pem --key worker.key\n"
-      "SIGTERM or Ctrl-C: reset all connections and end. See\n"
+      "SIGTERM or Ctrl-C: reset all connections and exit. See\n"
       "docs/high-availability.md#one-address-for-jax-and-tensorflow.");
 }
 

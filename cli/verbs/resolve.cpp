@@ -136,7 +136,7 @@ void print_lines(lines const& all) {
 
 found_coordinator leading_task(cluster_spec const& spec) {
   auto const leader = coordination_leader(spec);
-  if (leader.empty()) throw cluster::missing("there is no cluster, so no task leads it");
+  if (leader.empty()) throw cluster::missing("there is no cluster, so there is no leading task");
   auto const begin = leader.find(':') + 1;
   return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
 }
@@ -228,12 +228,12 @@ void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o)
 void check(resolve_options const& o) {
   if (o.kind.empty())
     throw command_error(exit_usage,
-                        "the resolver is missing; name one, as in 'muster resolve tf-config'");
+                        "the resolver is missing; pass one, as in 'muster resolve tf-config'");
   auto const questions = (o.task || o.master) + o.health + o.accelerators + o.coordinator;
   if (questions > 1)
     throw command_error(exit_usage,
                         "--health, --accelerators, --coordinator, and --task with --master exclude "
-                        "each other; give one of them");
+                        "each other; pass only one of them");
   if (o.watch && (o.wait || o.wait_healthy || questions > 0))
     throw command_error(exit_usage,
                         "--watch excludes --wait, --wait-healthy, --task, --master, --health, "
@@ -282,15 +282,15 @@ void add_resolve(CLI::App& app, choice& chosen) {
                  "Print the state and health of a TPU instead; status 1 unless READY and HEALTHY");
   verb->add_flag("--accelerators", o->accelerators,
                  "Print the number of accelerators of each kind instead");
-  verb->add_flag(
-      "--coordinator", o->coordinator,
-      "Print the address of the coordinator instead: that of a TPU, else the leading task");
+  verb->add_flag("--coordinator", o->coordinator,
+                 "Print the address of the coordinator instead: the coordinator of a TPU, "
+                 "otherwise the leading task");
   add_value(*verb, "--of", o->of_task, "TYPE:INDEX",
-            "Task of --master and --accelerators, as worker:1 (default: this process's task)");
+            "Task of --master and --accelerators, such as worker:1 (default: this process's task)");
   add_value(*verb, "--rpc-layer", o->rpc_layer, "LAYER",
             "Text before :// in --master; none: print only the address");
   add_value(*verb, "--devices", o->devices, "FILE",
-            "Count these devices in --accelerators, one name a line; - reads standard input");
+            "Count these devices in --accelerators, one name per line; - reads standard input");
   verb->add_flag("--wait", o->wait, "Retry until there is an answer");
   verb->add_flag("--wait-healthy", o->wait_healthy,
                  "First wait until the TPU is READY and HEALTHY, then answer");

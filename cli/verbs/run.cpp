@@ -68,7 +68,7 @@ class declaration {
     try {
       server_.remove("/api/v1/clusters/" + percent_encoded(name_) + "?force=true");
     } catch (std::exception const& e) {
-      std::cerr << "muster run: the cluster " << name_ << " stays declared: " << e.what() << '\n';
+      std::cerr << "muster run: the cluster " << name_ << " remains declared: " << e.what() << '\n';
     }
   }
   declaration(declaration const&) = delete;
@@ -83,7 +83,8 @@ class declaration {
     try {
       server_.post("/api/v1/clusters/" + percent_encoded(name_) + "/torch/attempts", {});
     } catch (std::exception const& e) {
-      std::cerr << "muster run: the torch.distributed store can contain keys of the last start: "
+      std::cerr << "muster run: the torch.distributed store may still contain keys of the previous "
+                   "start: "
                 << e.what() << '\n';
     }
   }
@@ -117,7 +118,7 @@ std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cl
   if (o.mode == "independent-worker" && !has_task)
     throw command_error(exit_usage,
                         c.origin +
-                            " does not say which task this is; give --task, such as "
+                            " does not define which task this is; pass --task, such as "
                             "--task worker:3, or set task.type and task.index in TF_CONFIG");
   if (o.mode == "standalone-client" && has_task)
     throw command_error(
@@ -148,14 +149,14 @@ void check_server(run_options const& o, launch::plan_request const& p) {
     throw command_error(exit_usage, "--store " + o.store + ": write server, rank0 or HOST:PORT");
   if (o.store == "server" && o.declare.empty())
     throw command_error(exit_usage,
-                        "--store server needs --declare; for a declared cluster name the address "
+                        "--store server needs --declare; for a declared cluster, pass the address "
                         "of its store: --store HOST:PORT");
   if (o.torchrun.master_port && !o.store.empty() && o.store != "rank0")
     throw command_error(exit_usage, "--store and --master-port exclude each other");
   if (p.in_graph && o.server.empty())
     throw command_error(exit_usage,
                         "--in-graph turns all tasks except the chief into workers of a Muster "
-                        "server; name the server with --server");
+                        "server; pass the server with --server");
 }
 
 void check_size(launch::plan_request const& p, run_cluster const& c) {
@@ -289,10 +290,10 @@ void add_cluster_options(CLI::App& verb, run_options& o) {
                 "Resolver that finds the cluster, for example slurm; see 'muster resolve --help'")
           ->excludes(nproc);
   add_value(verb, "--cluster-file", o.sources.cluster_file, "FILE",
-            "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or all of a TF_CONFIG")
+            "The cluster as JSON, {\"worker\": [\"host:port\", …]}, or a complete TF_CONFIG")
       ->excludes(nproc, from);
   add_value(verb, "--task", o.sources.task, "TYPE:INDEX",
-            "Task of this machine, if the source of the cluster does not name it");
+            "Task of this machine, if the source of the cluster does not define it");
   add_value(verb, "--mode", o.mode, "independent-worker|standalone-client",
             "independent-worker: run only the task of this machine (if it is known); "
             "standalone-client: run all tasks on this machine")

@@ -36,22 +36,20 @@ void add_endpoint(CLI::App& verb, std::string const& name, server::endpoint& val
 }
 
 void add_store(CLI::App& verb, server::shared_store& s) {
-  add_read(
-      verb, "--store", "URL",
-      "Store durable state in etcd instead of --data-dir. One of the servers with the same store "
-      "leads, the others are standbys. etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX; etcds:// for "
-      "TLS",
-      [&s](std::string const& text) {
-        if (text.empty()) return;  // as written by --print-config
-        auto where = server::journal::etcd::parse_address(text);
-        if (!where) throw CLI::ValidationError("--store", where.error().message);
-        s.where = std::move(*where);
-      });
+  add_read(verb, "--store", "URL",
+           "Store durable state in etcd instead of --data-dir. One of the servers with the same "
+           "store is the leader, the others are standbys. "
+           "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX; etcds:// for TLS",
+           [&s](std::string const& text) {
+             if (text.empty()) return;  // as written by --print-config
+             auto where = server::journal::etcd::parse_address(text);
+             if (!where) throw CLI::ValidationError("--store", where.error().message);
+             s.where = std::move(*where);
+           });
   add_store_access(verb, s);
-  add_duration(
-      verb, "--store-lease", s.lease,
-      "A leader that cannot reach etcd for this long stops leading. A shorter lease shortens the "
-      "failover; a longer one tolerates longer outages of etcd");
+  add_duration(verb, "--store-lease", s.lease,
+               "Time after which a leader that cannot reach etcd stops being the leader. A shorter "
+               "lease shortens the failover; a longer one tolerates longer outages of etcd");
   add_bytes(verb, "--store-bytes", s.bytes,
             "Size limit of etcd; new durable work is refused when less than 64 MiB are left");
   add_value(verb, "--advertise", s.advertise, "HOST:PORT",
@@ -66,7 +64,7 @@ void add_tls(CLI::App& verb, server::tls_settings& s) {
   add_value(verb, "--tls-key", s.key, "FILE",
             "Private key of the server's certificate, PEM, without a password");
   add_value(verb, "--tls-client-ca", s.client_ca, "FILE",
-            "Accept client certificates of these authorities, PEM");
+            "Accept client certificates issued by these authorities, PEM");
   verb.add_flag("--tls-client-required", s.client_required,
                 "Reject clients that present no valid certificate");
   add_list(verb, "--tls-role", s.roles, "NAME=ROLE",
@@ -93,13 +91,13 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_value(verb, "--history-dir", c.history.directory, "DIR",
             "Directory for the history (history in --data-dir)");
   add_value(verb, "--read-only", c.history.shown, "DIR",
-            "Show the --data-dir of a server that does not run, and change nothing");
+            "Show the --data-dir of a stopped server, without changing anything");
   add_list(verb, "--webhook", c.webhooks.urls, "URL[,URL...]",
            "Send alerts to these addresses, in the format of Slack's incoming webhooks");
   add_value(verb, "--webhook-secret-file", c.webhooks.secret_file, "FILE",
             "Secret that signs alerts (header X-Muster-Signature); at least 16 bytes");
   add_value(verb, "--webhook-ca", c.webhooks.ca, "FILE",
-            "Certificate authorities of the --webhook addresses, PEM (the system's)");
+            "Certificate authorities of the --webhook addresses, PEM (default: the system's)");
   add_value(verb, "--page-url", c.webhooks.page, "URL",
             "Address of the dashboard, for links in alerts that are sent");
   add_store(verb, c.store);
@@ -113,7 +111,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
       "refused");
   add_tls(verb, c.tls);
   verb.add_flag("--insecure", c.insecure,
-                "Allow addresses that other machines can reach without tokens");
+                "Allow clients on other machines to connect without a token");
   using server::auth_mode;
   add_choice(
       verb, "--auth", c.auth,
@@ -144,7 +142,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "of them can read and write all keys")
       ->default_str("127.0.0.0/8,::1");
   add_list(verb, "--proxy-from", c.connections.proxy_from, "NET[,NET...]",
-           "Trust PROXY headers (version 2) of relays in these networks, on all ports, as the "
+           "Trust PROXY headers (version 2) from relays in these networks, on all ports, as the "
            "client's address");
   add_value(verb, "--allowed-host", c.web.allowed_hosts, "NAME",
             "Accept this name in Host headers");
@@ -191,7 +189,8 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
       take_sources)
       ->allow_extra_args(false);
   add_read(verb, "--cluster-ports", "FIRST-LAST",
-           "Ports of all clusters but the first (any free ports)", [&c](std::string const& text) {
+           "Ports for all clusters except the first (default: any free ports)",
+           [&c](std::string const& text) {
              if (text.empty()) return;  // as written by --print-config
              auto const range = server::parse_port_range(text);
              if (!range) throw CLI::ValidationError(range.error().message);
@@ -217,92 +216,103 @@ std::vector<std::string> jobs_of(std::string const& text) {
 
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
-               "A worker that sends nothing for this long is lost");
+               "Time without a message after which a worker is lost");
   add_duration(verb, "--reconnect-grace", c.core.reconnect_grace,
-               "How long running closures wait for a worker whose connection broke; 0: no wait");
+               "How long running closures wait for a worker whose connection was lost; 0: no wait");
   add_duration(
       verb, "--recovery-timeout", c.core.recovery_timeout,
-      "Give up a worker that is lost for this long; closures that can only run there fail");
-  add_duration(verb, "--start-delay", c.core.start_delay,
-               "A new worker with index i gets no closures for i times this duration");
+      "Give up a worker that has been lost for this long; closures that can run only there fail");
+  add_duration(
+      verb, "--start-delay", c.core.start_delay,
+      "Delay per index: a new worker with index i receives no closures for i times this duration");
   add_duration(verb, "--start-delay-max", c.core.start_delay_max,
                "Upper limit of the start delay of one worker; 0: no limit");
   add_duration(verb, "--watchdog", c.core.watchdog,
-               "Warn if closures run and none has finished for this long; 0: off");
-  add_count(verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
-            "A session fails at this many reports of a lost dependency; 0: at the first");
-  add_read(verb, "--transient-timeouts", "N",
-           "A session fails at this many time-outs reported by functions; 0: at the first",
-           [&c](std::string const& text) {
-             if (text == "workers/10") {
-               c.core.transient_timeouts = core::config::timeouts_by_workers;
-               return;
-             }
-             auto const n = parse_number(text);
-             if (!n || *n > 10'000)
-               throw CLI::ValidationError("--transient-timeouts",
-                                          "'" + text + "' is neither workers/10 nor 0 to 10000");
-             c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
-           })
+               "Warn if closures are running but none has finished for this long; 0: off");
+  add_count(
+      verb, "--transient-dependency-failures", c.core.transient_dependency_failures,
+      "Number of reports of a lost dependency at which a session fails; 0: at the first report");
+  add_read(
+      verb, "--transient-timeouts", "N",
+      "Number of timeouts reported by functions at which a session fails; 0: at the first timeout",
+      [&c](std::string const& text) {
+        if (text == "workers/10") {
+          c.core.transient_timeouts = core::config::timeouts_by_workers;
+          return;
+        }
+        auto const n = parse_number(text);
+        if (!n || *n > 10'000)
+          throw CLI::ValidationError("--transient-timeouts",
+                                     "'" + text + "' is neither workers/10 nor 0 to 10000");
+        c.core.transient_timeouts = static_cast<std::uint32_t>(*n);
+      })
       ->default_str("workers/10");
   add_read(verb, "--stateful-jobs", "JOB[,JOB...]",
            "Jobs whose tasks hold state, such as parameter servers. Closures run there only if "
-           "they name "
-           "the task, and the loss of a task is reported to its users; empty: none",
+           "they select the task, and the loss of a task is reported to its users; empty: none",
            [&c](std::string const& text) { c.core.stateful_jobs = jobs_of(text); })
       ->default_str("ps");
   add_duration(verb, "--transient-window", c.core.transient_window,
-               "Reports of lost dependencies and time-outs count for this long");
+               "How long reports of lost dependencies and timeouts count");
   add_duration(verb, "--session-grace", c.core.session_grace,
                "How long a session that holds values waits for its client to reconnect");
   add_duration(verb, "--task-retention", c.core.task_retention,
-               "How long a lost or stopped task stays listed");
+               "How long a lost or stopped task remains listed");
   add_duration(verb, "--stop-timeout", c.life.stop_timeout, "Time limit of an orderly stop");
   add_count(verb, "--queue-capacity", c.core.queue_capacity,
-            "Queued closures of a session; 0: 16,777,216");
-  add_count(verb, "--closures-max", c.core.closures_max, "Closures of all jobs and sessions");
-  add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs that stay listed");
+            "Maximum number of queued closures of a session; 0: 16,777,216");
+  add_count(verb, "--closures-max", c.core.closures_max,
+            "Maximum number of closures of all jobs and sessions");
+  add_count(verb, "--jobs-kept", c.core.finished_jobs_max,
+            "Maximum number of finished jobs that remain listed");
   add_count(verb, "--sessions-kept", c.core.ended_sessions_max,
-            "Ended sessions that stay listed, with rows and logs; 0: none");
+            "Maximum number of ended sessions that remain listed, with closures and logs; 0: none");
   add_duration(verb, "--session-age", c.core.ended_session_age,
-               "How long ended sessions stay listed; 0: not at all");
-  add_count(verb, "--sessions-max", c.core.sessions_max, "Jobs and sessions at one time");
-  add_count(verb, "--tasks-max", c.core.tasks_max, "Listed tasks");
-  add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
+               "How long ended sessions remain listed; 0: not at all");
+  add_count(verb, "--sessions-max", c.core.sessions_max,
+            "Maximum number of jobs and sessions at the same time");
+  add_count(verb, "--tasks-max", c.core.tasks_max, "Maximum number of listed tasks");
+  add_count(verb, "--credits-max", c.core.credits_max,
+            "Maximum number of closures on one worker, running or waiting");
   add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
-            "Lost workers or processes after which a closure fails; 0: no limit");
-  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of values kept in memory");
+            "Number of lost workers or processes after which a closure fails; 0: no limit");
+  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max,
+            "Maximum size of the values in memory");
   add_duration(verb, "--value-age", c.core.value_age,
-               "Finished jobs and held values are kept for this long; 0: no limit");
+               "How long finished jobs and held values are kept; 0: no limit");
   add_count(verb, "--session-values-max", c.core.session_values_max,
-            "Values one session may hold; 0: no limit");
+            "Maximum number of values that one session can hold; 0: no limit");
   add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
-            "Bytes of values one session may hold; 0: no limit");
+            "Maximum size of the values that one session can hold; 0: no limit");
   add_count(verb, "--session-rows-max", c.core.session_rows_max,
-            "Newest ended closures of a session that stay listed; 0: none");
+            "Number of the newest ended closures of a session that remain listed; 0: none");
   add_count(verb, "--session-failures-max", c.core.session_failures_max,
-            "Newest failed closures of a session that stay listed in addition; 0: none");
+            "Number of the newest failed closures of a session that also remain listed; 0: none");
   add_bytes(verb, "--session-rows-bytes-max", c.core.session_rows_bytes_max,
-            "Bytes of listed closures of all sessions");
+            "Maximum size of the listed closures of all sessions");
   add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
-            "Bytes of the workers' activity of the last hour");
+            "Maximum size of the workers' activity in the last hour");
   add_value(verb, "--spill-dir", c.spill_dir, "DIR",
             "Directory for values that exceed --spill-above; emptied at start and stop");
   add_bytes(
       verb, "--spill-above", c.core.spill_above,
-      "Bytes of values in memory; the oldest values beyond are written to --spill-dir; 0: half "
+      "Maximum size of the values in memory before the oldest are written to --spill-dir; 0: half "
       "of --value-bytes-max");
-  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max, "Bytes of values in --spill-dir");
+  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max,
+            "Maximum size of the values in --spill-dir");
   add_bytes(verb, "--blob-bytes-max", c.blobs.bytes_max,
-            "Bytes of blobs: large arguments, values and callables. They are stored in --data-dir, "
+            "Maximum size of blobs: large arguments, values and callables. They are stored in "
+            "--data-dir, "
             "else in "
             "--spill-dir, else in the directory for temporary files");
-  add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Largest HTTP request body");
-  add_count(verb, "--connections-max", c.web.connections_max, "HTTP connections at one time");
+  add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Maximum size of an HTTP request body");
+  add_count(verb, "--connections-max", c.web.connections_max,
+            "Maximum number of HTTP connections at the same time");
   add_bytes(verb, "--connection-memory-max", c.connections.memory_max,
-            "Bytes of unfinished gRPC messages and header blocks of all connections; clients "
-            "without a token may hold half of it");
-  add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");
+            "Maximum memory for unfinished gRPC messages and header blocks of all connections; "
+            "clients without a token can use half of it");
+  add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max,
+            "Maximum number of open dashboards");
 }
 
 constexpr char limits_group[] = "Limits", advanced_group[] = "Advanced";
@@ -407,7 +417,7 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
       "  muster serve --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/muster\n"
       "  muster serve --config muster.toml --print-config\n"
-      "SIGTERM or Ctrl-C stops the server in order; a second one stops it at once. See "
+      "SIGTERM or Ctrl-C stops the server cleanly; a second one stops it immediately. See "
       "docs/run-a-server.md.");
 }
 

@@ -17,8 +17,8 @@ int run_stack_reader(stack_reader_options&) {
 }  // namespace
 
 void add_stack_reader(CLI::App& app, choice& chosen) {
-  auto const added =
-      add_verb(app, chosen, "stack-reader", "Name the frames of sampled stacks", run_stack_reader);
+  auto const added = add_verb(app, chosen, "stack-reader",
+                              "Find the function names of sampled stacks", run_stack_reader);
   added.first->group("");
 }
 

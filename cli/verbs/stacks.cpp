@@ -59,9 +59,8 @@ void add_stacks(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "Prints all threads of the process that runs closures and objects, without stopping them: "
-      "lines\n"
-      "of Python for Python workers, native code for C++ workers. For programs it prints the same "
-      "as\nmuster programs stacks.\n"
+      "Python\nframes of Python workers, native frames of C++ workers. For programs, it prints the "
+      "same as\nmuster programs stacks.\n"
       "Examples:\n"
       "  muster stacks worker:3\n"
       "  muster stacks cl_0000000000000001");

@@ -14,9 +14,10 @@ namespace muster::cli {
 
 inline void add_store_access(CLI::App& verb, server::shared_store& s) {
   add_value(verb, "--store-ca", s.ca, "FILE",
-            "CA certificates of etcd, PEM (default: those of the system)");
-  add_value(verb, "--store-cert", s.certificate, "FILE", "Client certificate for etcd, PEM");
-  add_value(verb, "--store-key", s.key, "FILE", "Private key of --store-cert, PEM");
+            "PEM file with the CA certificates that verify etcd (default: the system's)");
+  add_value(verb, "--store-cert", s.certificate, "FILE",
+            "PEM file with the client certificate for etcd");
+  add_value(verb, "--store-key", s.key, "FILE", "PEM file with the private key of --store-cert");
   add_value(verb, "--store-password-file", s.password_file, "FILE",
             "Password of the user in --store: the file's first line");
 }

@@ -148,7 +148,7 @@ int run_submit(submit_options& o) {
   }
   if (!o.quiet && ::isatty(STDERR_FILENO) == 1) std::cerr << "job " << id << '\n';
   std::optional<interrupt_note> note("job " + id + " continues; 'muster fetch " + id +
-                                     "' waits for it, 'muster cancel " + id + "' ends it");
+                                     "' waits for it, 'muster cancel " + id + "' stops it");
   if (o.follow) return report_end(follow_job(server, id, o, limit));
   auto const ended = wait_for_job(server, id, limit, o.quiet);
   note.reset();
@@ -168,12 +168,12 @@ void add_scheduling(job_request& request) {
   closure.value("--task", "JOB[:INDEX]", "Run only on this task, or on any task of a job");
   closure.pairs("--label", "KEY=VALUE", "Run only on workers with this label; may be repeated",
                 "labels");
-  closure.value("--gang", "NAME", "All closures start together, or none");
+  closure.value("--gang", "NAME",
+                "Name of a gang: all closures of the job start together or not at all");
   closure.pairs("--resource", "NAME=N",
-                "Resource that each closure takes of its worker, for example gpu=1", "resources",
+                "Resource that each closure uses on its worker, for example gpu=1", "resources",
                 argument);
-  job.pairs("--metadata", "KEY=VALUE",
-            "Entry that is stored with the job and shown; may be repeated");
+  job.pairs("--metadata", "KEY=VALUE", "Metadata entry to store with the job; may be repeated");
   job.value("--cluster", "NAME", "Cluster whose workers run it (default: the main cluster)");
   options.number("--weight", "Share of the workers relative to other jobs (1)");
   options.value("--job-deadline", "TIME", "Time after which an unfinished job fails", "deadline");
@@ -191,7 +191,8 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->allow_extras();
   add_value(*verb, "function", o->job.function, "FUNCTION", "Name of the function")->required();
   add_value(*verb, "--map", o->map, "FILE",
-            "File with a JSON list of arguments for each closure, one a line; - is standard input");
+            "File with a JSON list of arguments for each closure, one list per line; - is standard "
+            "input");
   auto& [function, job, options, closure, check] = o->job;
   for (auto* const part : {&job, &options, &closure}) part->of(*verb);
   job.value("--name", "NAME", "A name for the job");
@@ -200,8 +201,8 @@ void add_submit(CLI::App& app, choice& chosen) {
       ->check(one_of({"fail_fast", "continue"}))
       ->default_str("fail_fast");
   job.value("--idempotency-key", "KEY",
-            "Idempotency key: a second submission with it returns the job of the first one; a "
-            "--map continues after its closures");
+            "Idempotency key: a second submission with it returns the job of the first one; with "
+            "--map, it continues after the closures already accepted");
   options.number(
       "--max-worker-failures",
       "Fail a closure after N lost workers or processes; 0: no limit; default: the server's, 3");
@@ -218,10 +219,9 @@ void add_submit(CLI::App& app, choice& chosen) {
   verb->add_flag("--follow", o->follow,
                  "Print results while the job runs and, on stderr, the output of its closures");
   verb->add_flag("--quiet", o->quiet, "Show no progress");
-  add_duration(
-      *verb, "--timeout", o->timeout,
-      "Stop waiting after this time; the job continues. If the server had no room for all of "
-      "--map, the job is cancelled, unless --idempotency-key is set");
+  add_duration(*verb, "--timeout", o->timeout,
+               "Stop waiting after this time; the job continues. If the server has not accepted "
+               "all of --map, the job is cancelled, unless --idempotency-key is set");
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
   verb->footer(

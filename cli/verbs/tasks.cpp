@@ -54,7 +54,7 @@ int run_tasks(tasks_options& o) {
               count(task, "running"), count(task, "finished"), count(task, "failed"),
               for_terminal(remark_on_task(task), 80)});
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no such task; start a worker with 'muster worker'\n";
+  if (all.empty()) std::cerr << "no tasks found; start a worker with 'muster worker'\n";
   return exit_ok;
 }
 

@@ -62,20 +62,22 @@ int run_tls(tls_options& o) {
 
 void add_tls(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "tls", "Make a private authority and certificates for TLS", run_tls);
+      add_verb(app, chosen, "tls",
+               "Create a private certificate authority and certificates for TLS", run_tls);
   add_value(*verb, "action", o->words, "init DIR | issue DIR NAME", "What to do");
   add_repeated(*verb, "--host", o->hosts, "NAME",
                "Name or address of the server; may be repeated (init: localhost, 127.0.0.1, ::1 "
                "and this machine's name; issue: none, for a client)")
       ->configurable(false);
   add_number(*verb, "--days", o->days,
-             "Days until certificates expire; an authority lasts at least 3650", 1,
+             "Days until certificates expire; an authority is valid for at least 3650 days", 1,
              certificate_days_max)
       ->capture_default_str()
       ->configurable(false);
   verb->footer(
-      "init makes an authority (ca.pem, ca.key), and a certificate (.pem) and a key (.key) for\n"
-      "server, worker and client. If the directory has an authority, init keeps it and replaces "
+      "init creates an authority (ca.pem, ca.key), and a certificate (.pem) and a key (.key) for\n"
+      "server, worker and client. If the directory contains an authority, init keeps it and "
+      "replaces "
       "only\n"
       "the certificates. A running server uses a new certificate within two seconds.\n"
       "Examples:\n"

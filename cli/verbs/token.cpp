@@ -112,7 +112,7 @@ int create(token_options const& o) {
   auto const role = enumerator_named<core::role>(o.role);
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
-                                        ": viewer, submitter, worker or admin");
+                                        "; write viewer, submitter, worker or admin");
   if (o.stopped()) {
     server::token_request w{
         o.name,       *role,        o.clusters,     o.expires.value_or(duration{}),
@@ -137,11 +137,11 @@ int rotate(parsed_action const& words, token_options const& o) {
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     auto const made = value_or_throw(stored(o).rotate(id));
-    return show(o, row_of(made.token), made.credential, "has another secret");
+    return show(o, row_of(made.token), made.credential, "has a new secret");
   }
   rest server(o.rest);
   auto const made = server.post("/api/v1/tokens/" + percent_encoded(id) + "/rotate", {});
-  return show(o, row_of(made), text_of(made, "token"), "has another secret");
+  return show(o, row_of(made), text_of(made, "token"), "has a new secret");
 }
 
 int revoke(parsed_action const& words, token_options const& o) {
@@ -169,8 +169,8 @@ int run_token(token_options& o) {
 }  // namespace
 
 void add_token(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "token",
-                                  "Make, list, revoke or rotate the tokens of a server", run_token);
+  auto const [verb, o] = add_verb(
+      app, chosen, "token", "Create, list, revoke or rotate the tokens of a server", run_token);
   add_value(*verb, "action", o->words, "create | list | revoke ID | rotate ID", "What to do");
   auto const own = [](CLI::Option* option) { option->configurable(false); };
   own(add_value(*verb, "--role", o->role, "ROLE",
@@ -195,14 +195,13 @@ void add_token(CLI::App& app, choice& chosen) {
                                     "server at --url, with an admin's token)");
   own(directory);
   own(add_value(*verb, "--store", o->store, "URL",
-                "Data in etcd; all its servers must be stopped: "
-                "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
+                "etcd store of stopped servers: etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
           ->excludes(directory));
   add_store_access(*verb, o->access);
   add_server_options(*verb, *o);
   verb->footer(
-      "create and rotate print only the token, on stdout. It cannot be printed again, since the\n"
-      "server stores a digest. revoke also ends the streams and requests that use the token.\n"
+      "create and rotate print only the token, on stdout. It cannot be printed again, because\nthe "
+      "server stores only a digest. revoke also ends the streams and requests that use the token.\n"
       "Examples:\n"
       "  muster token create --role admin --data-dir /var/lib/muster/data > admin.token\n"
       "  muster token create --role admin --store etcd://10.0.0.1:2379/muster > admin.token\n"

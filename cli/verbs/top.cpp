@@ -142,7 +142,7 @@ void add_top(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "Keys: q quits; s sorts the tasks by the next column (task, running, rate, failed). If "
-      "the\nserver does not answer, the last numbers stay on the screen.\n"
+      "the\nserver does not answer, the last numbers remain on screen.\n"
       "Examples:\n"
       "  muster top\n"
       "  muster top --once --output json | jq .overview.closures");

@@ -72,11 +72,12 @@ void show(json::value const& store, output_format output) {
     table rows({right("RANK"), "PEER", right("PID"), "STATE"});
     for (auto const& r : ranks)
       rows.add({text_of(r, "rank"), text_of(r, "peer"), or_dash(text_of(r, "pid")),
-                is_true(r, "connected") ? "connected" : "gone"});
+                is_true(r, "connected") ? "connected" : "disconnected"});
     rows.print(std::cout);
   }
   show_waits(store);
-  if (is_true(store, "more")) std::cerr << "there is more; raise --limit to see it\n";
+  if (is_true(store, "more"))
+    std::cerr << "the lists are incomplete; raise --limit to see all entries\n";
 }
 
 void list_keys(rest& server, torch_options const& o) {
@@ -88,7 +89,7 @@ void list_keys(rest& server, torch_options const& o) {
   table rows({"KEY", right("BYTES")});
   for (auto const& k : all) rows.add({for_terminal(text_of(k, "key")), text_of(k, "bytes")});
   rows.print(std::cout);
-  if (more) std::cerr << "there are more; raise --limit to see them\n";
+  if (more) std::cerr << "there are more keys; raise --limit to see them\n";
 }
 
 int run_torch(torch_options& o) {
@@ -103,7 +104,7 @@ int run_torch(torch_options& o) {
     auto const a = server.post(base(o) + "/attempts", {});
     if (!printed_as_json(o.output, a))
       std::cout << "attempt " << text_of(a, "number")
-                << ": clients that connect from now on find no keys\n";
+                << ": clients that connect from now on find an empty store\n";
   }
   return exit_ok;
 }
@@ -115,7 +116,7 @@ void add_torch(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "torch",
                "Show a cluster's torch.distributed store: missing ranks and keys", run_torch);
   add_value(*verb, "action", o->words, "show | keys | renew",
-            "Action (default: show). renew: clients that connect from now on find no keys");
+            "Action (default: show). renew: clients that connect from now on find an empty store");
   add_cluster_option(*verb, o->cluster);
   add_value(*verb, "--prefix", o->prefix, "TEXT", "keys: only keys that begin with this text")
       ->configurable(false);

@@ -22,8 +22,9 @@ struct trace_options {
 std::string path_of(rest& server, trace_options const& o) {
   bool const span = o.when.given();
   if (o.job.empty() != span)
-    throw command_error(exit_usage, span ? "name a job, or a time with --from and --to, not both"
-                                         : "name a job, or a time with --from");
+    throw command_error(exit_usage,
+                        span ? "pass a job, or a time range with --from and --to, not both"
+                             : "pass a job, or a time range with --from");
   if (!span)
     return find_target(server, o.job, {target::job}, {.cluster = o.cluster}).path + "/trace";
   return "/api/v1/stream/trace?" + o.when.query(server) + of_cluster(o.cluster);
@@ -42,7 +43,7 @@ int run_trace(trace_options& o) {
     return to.good();
   });
   to.flush();
-  if (!to) throw command_error(exit_failed, "cannot write all of the trace to " + o.file);
+  if (!to) throw command_error(exit_failed, "cannot write the complete trace to " + o.file);
   if (!o.file.empty()) std::cerr << o.file << ": open it with https://ui.perfetto.dev\n";
   return exit_ok;
 }
@@ -51,16 +52,17 @@ int run_trace(trace_options& o) {
 
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
+      add_verb(app, chosen, "trace",
+               "Save the activity of workers as a trace for Perfetto or Chrome", run_trace);
   add_value(*verb, "job", o->job, "JOB",
-            "Id or name of a job, of whose closures all attempts are saved");
-  add_time_range(*verb, o->when, "Without a job: save what workers did");
+            "Id or name of a job; all attempts of its closures are saved");
+  add_time_range(*verb, o->when, "Without a job: save the activity of workers");
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write (default: standard output)");
   add_closure_cluster_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
       "A trace of the last hour has a bar for each closure, and one bar for closures shorter than\n"
-      "1 ms. Older times have sums of each minute.\n"
+      "1 ms. For older times, the trace contains totals per minute.\n"
       "Examples:\n"
       "  muster trace job_0000000000000001 -o trace.json\n"
       "  muster trace --from 10m --to 5m -o trace.json");

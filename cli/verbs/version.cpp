@@ -66,7 +66,7 @@ int run_version(version_options& o) {
   }
   std::cout << "server " << text_of(theirs, "version") << " at " << text_of(theirs, "url") << '\n';
   if (text_of(theirs, "version") != version())
-    std::cerr << "muster: the server has another version; docs/upgrade.md lists which versions "
+    std::cerr << "muster: the server has a different version; docs/upgrade.md lists which versions "
                  "work together\n";
   return exit_ok;
 }

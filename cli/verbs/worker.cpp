@@ -108,21 +108,22 @@ void add_worker(CLI::App& app, choice& chosen) {
             "Cluster to join (default: the cluster of the server's port)");
   add_token_options(*verb, o->worker.token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
-                 "Wait for a cluster that the server does not have yet, instead of exiting");
+                 "Wait until the server has the cluster, instead of exiting");
   add_value(*verb, "--role,--job", o->worker.job, "ROLE", "Role of the worker in the cluster")
       ->capture_default_str();
   add_number(*verb, "--index", o->worker.index,
              "Index in the role (default: the server picks a free one); refused while another host "
-             "is connected with it",
+             "is connected as that task",
              0, 1'000'000);
   add_count(*verb, "--slots", o->worker.slots,
             "Number of closures that run at the same time (the number of cores)", 1);
   add_count(*verb, "--credits", o->worker.credits,
-            "Number of closures held at the same time, running or waiting; 0: max(2 * slots, 16)");
+            "Maximum number of closures on the worker at the same time, running or waiting; 0: "
+            "max(2 * slots, 16)");
   add_repeated(*verb, "--label", o->labels, "KEY=VALUE",
-               "Label that closures can ask for; may be repeated");
+               "Label that closures can require; may be repeated");
   add_repeated(*verb, "--resource", o->resources, "NAME=N",
-               "Amount of a resource that closures can take; may be repeated");
+               "Amount of a resource that the worker offers to closures; may be repeated");
   add_value(*verb, "--gpus", o->gpus, "N",
             "Number of GPUs, equivalent to --resource gpu=N; 0: none");
   add_duration(*verb, "--idle-timeout", o->idle_timeout,
@@ -139,7 +140,8 @@ void add_worker(CLI::App& app, choice& chosen) {
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
       "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
       "  muster worker --gpus 8 --allow-programs --idle-timeout 10m\n"
-      "SIGTERM or Ctrl-C: finish the accepted closures, then leave; a second one: leave now.");
+      "SIGTERM or Ctrl-C: finish the accepted closures, then leave; a second one: leave "
+      "immediately.");
 }
 
 }  // namespace muster::cli

@@ -51,7 +51,7 @@ void check_address(std::string const& host) {
 void check_user(std::string const& user) {
   if (user.empty()) return;
   if (!::getpwnam(user.c_str()))
-    throw command_error(exit_usage, "--program-user: there is no user '" + user + "' here");
+    throw command_error(exit_usage, "--program-user: there is no user '" + user + "' on this host");
   if (::geteuid() != 0)
     throw command_error(exit_usage, "--program-user: only root can run ranks as another user");
 }
@@ -73,15 +73,15 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
                   "Address of this machine for ranks on other hosts (default: its address towards "
                   "the server)"),
         add_value(verb, "--program-dir", f.directory, "DIR",
-                  "Directory for working directories and logs of ranks (default: one that is "
-                  "deleted with the worker)"),
+                  "Directory for working directories and logs of ranks (default: a temporary "
+                  "directory that is deleted when the worker exits)"),
         add_value(
             verb, "--stack-signal", f.stack_signal, "SIGNAL",
-            "Signal at which Python ranks write their stacks (muster programs stacks); off: none")
+            "Signal that makes Python ranks write their stacks (muster programs stacks); off: none")
             ->capture_default_str(),
         add_duration(verb, "--program-notice", f.notice,
-                     "Time that ranks which call muster.step have to reach a common last step when "
-                     "the worker leaves"),
+                     "Time for ranks that call muster.step to reach a common last step when the "
+                     "worker leaves"),
         add_bytes(verb, "--program-cache-bytes-max", f.cache_bytes_max,
                   "Maximum size of all unpacked uploads that are kept for further ranks"),
         add_duration(verb, "--program-cache-age", f.cache_age,
@@ -100,7 +100,7 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
                         "--program-ports " + f.ports + ": the last port is below the first");
   o.lease = std::chrono::ceil<std::chrono::milliseconds>(f.lease);
   if (o.lease < std::chrono::seconds(1) || o.lease > std::chrono::hours(24))
-    throw command_error(exit_usage, "--program-lease takes 1s to 24h");
+    throw command_error(exit_usage, "--program-lease must be from 1s to 24h");
   check_user(f.user);
   o.user = f.user;
   check_address(f.address);

@@ -55,7 +55,7 @@ class config_reader {
 
   void section() {
     auto const end = left_.find(']');
-    if (end == left_.npos) wrong("'[' begins a section and wants a ']' behind its name");
+    if (end == left_.npos) wrong("'[' begins a section, but the ']' after its name is missing");
     auto name = left_.substr(1, end - 1);
     name.remove_prefix(std::min(name.find_first_not_of(blanks), name.size()));
     name = name.substr(0, name.find_last_not_of(blanks) + 1);
@@ -87,7 +87,7 @@ class config_reader {
     }
     left_.remove_prefix(end + 1);
     skip_blanks();
-    if (at_end()) wrong("'" + std::string(name) + "' has no value; \"\" is the empty one");
+    if (at_end()) wrong("'" + std::string(name) + "' has no value; write \"\" for an empty value");
     read_values(value.texts);
   }
 
@@ -101,7 +101,7 @@ class config_reader {
         if (!brackets) return;
         if (next_line()) continue;
         line_ = begun;
-        wrong("'[' begins a list and wants a ']' at its end");
+        wrong("'[' begins a list, but the ']' at its end is missing");
       }
       if (brackets && left_.front() == ']') {
         // The setting has an empty value, which differs from unset.
@@ -121,7 +121,7 @@ class config_reader {
     if (left_.front() == '"') return quoted();
     if (left_.front() == '\'') {
       auto const end = left_.find('\'', 1);
-      if (end == left_.npos) wrong("' begins a text and wants a ' at its end");
+      if (end == left_.npos) wrong("' begins a string, but the ' at its end is missing");
       std::string text(left_.substr(1, end - 1));
       left_.remove_prefix(end + 1);
       return text;
@@ -147,10 +147,11 @@ class config_reader {
       auto const known = std::string_view("\"\\ntr").find(escaped);
       if (known == std::string_view::npos)
         wrong(std::string("'\\") + escaped +
-              "' is not an escape sequence in \"…\"; write '…' for a text with " + "backslashes");
+              "' is not a valid escape sequence in \"…\"; use '…' for a string with " +
+              "backslashes");
       text += "\"\\\n\t\r"[known];
     }
-    wrong("\" begins a text and wants a \" at its end");
+    wrong("\" begins a string, but the \" at its end is missing");
   }
 
   void nothing_follows(std::string const& what) {
@@ -159,7 +160,7 @@ class config_reader {
   }
 
   std::string first_at(std::size_t line) const {
-    return "the first is in line " + std::to_string(line);
+    return "the first one is in line " + std::to_string(line);
   }
 
   std::istream& text_;

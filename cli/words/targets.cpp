@@ -159,8 +159,9 @@ found_target find_target(rest& server, std::string const& word, std::initializer
   bool const programs = std::all_of(
       all.begin(), all.end(), [](candidate const& c) { return c.found.kind == target::program; });
   if (programs) return newest_of(all, word).found;
-  throw command_error(exit_usage, shown + " is the name of " + std::to_string(all.size()) + ": " +
-                                      listed(all) + "; use an id");
+  throw command_error(exit_usage, shown + " is the name of several entries (" +
+                                      std::to_string(all.size()) + "): " + listed(all) +
+                                      "; use an id");
 }
 
 std::string target_words(std::initializer_list<target> kinds) {

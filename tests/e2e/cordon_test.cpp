@@ -19,7 +19,7 @@ TEST(cordon, a_worker_gets_nothing_new_until_it_is_uncordoned) {
   ASSERT_TRUE(c.await_tasks(1));
   auto const f = c.run({"cordon", "worker:0"});
   EXPECT_EQ(f.status, 0) << f.err;
-  EXPECT_EQ(f.out, "worker:0 is cordoned: it gets no new closures until it is uncordoned\n");
+  EXPECT_EQ(f.out, "worker:0 is cordoned: it receives no new closures until it is uncordoned\n");
   EXPECT_NE(c.run({"tasks"}).out.find("cordoned"), std::string::npos);
   auto const job = first_word(c.run({"submit", "muster.echo", "1", "--no-wait"}).out);
   EXPECT_NE(c.run({"explain", job}).out.find("1 is cordoned"), std::string::npos);

@@ -62,7 +62,7 @@ TEST_F(logs, the_exit_status_is_the_jobs) {
 TEST_F(logs, follow_gives_up_when_its_time_is_over) {
   auto const f = c.run({"submit", "muster.sleep", "60000", "--follow", "--timeout", "300ms"});
   EXPECT_EQ(f.status, 1);
-  EXPECT_NE(f.err.find("still runs after"), std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("is still running after"), std::string::npos) << f.err;
 }
 
 TEST_F(logs, a_flood_keeps_the_newest_lines_and_says_how_many_are_gone) {

@@ -378,8 +378,10 @@ TEST(programs_e2e, that_cannot_be_preloaded_run_and_say_why) {
   EXPECT_EQ(c.get("/api/v1/programs/" + id + "/ranks").at("ranks").at(1).at("not_preloaded"),
             "its command is not a Python program");
   auto const shown = c.run({"programs", "show", id, "--url", c.url()});
-  EXPECT_NE(shown.out.find("preload  2 of 2 ranks without: its command is not a Python program"),
-            std::string::npos)
+  EXPECT_NE(
+      shown.out.find(
+          "preload  2 of 2 ranks started without preload: its command is not a Python program"),
+      std::string::npos)
       << shown.out;
 }
 

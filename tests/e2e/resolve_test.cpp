@@ -102,7 +102,7 @@ TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
     int status;
     char const* line;
   } const all[] = {
-      {{}, {}, 2, "the resolver is missing; name one, as in 'muster resolve tf-config'"},
+      {{}, {}, 2, "the resolver is missing; pass one, as in 'muster resolve tf-config'"},
       {{"consul"}, {}, 2, "--kind: unknown resolver kind 'consul' (known kinds: simple, file, "},
       {{"file:/nowhere"}, {}, 1, "'/nowhere': No such file or directory"},
       {{"slurm"},

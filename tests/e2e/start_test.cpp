@@ -211,8 +211,7 @@ TEST(start, a_file_s_mistake_is_told_with_its_line) {
   for (auto const& [text, said] :
        {std::pair("[serve]\n\nhtp = \"127.0.0.1:0\"\n",
                   ":3: unknown setting 'htp' in [serve]; did you mean http?"),
-        std::pair("# first\n[serv]\nhttp = 1\n",
-                  ":3: no command has the section [serv]; did you mean serve?"),
+        std::pair("# first\n[serv]\nhttp = 1\n", ":3: unknown section [serv]; did you mean serve?"),
         std::pair("[serve]\nauth = maybe\n", ":2: --auth: 'maybe' is not one of auto, on, off"),
         std::pair("[serve]\nhttp = [\"a:1\", \"b:1\"]\n", ":2: http takes one value"),
         std::pair("[serve]\nhttp \"127.0.0.1:0\"\n", ":2: 'http \"127.0.0.1:0\"': write ")}) {

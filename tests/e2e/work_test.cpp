@@ -96,17 +96,16 @@ TEST(work, timeout_counts_while_the_server_has_no_room) {
       "waiting: " + id + " has 10 queued closures; the limit is 10; no worker is connected"))
       << f.err;
   EXPECT_EQ(count(f.err, "waiting: "), 1u) << f.err;
-  EXPECT_NE(f.err.find("after 2s500ms the server has no room for more"), std::string::npos)
+  EXPECT_NE(f.err.find("after 2s500ms the server cannot accept more closures"), std::string::npos)
       << f.err;
-  EXPECT_NE(f.err.find("it has accepted 10 closures, and " + id + " was cancelled"),
-            std::string::npos)
+  EXPECT_NE(f.err.find("accepted so far: 10, and " + id + " was cancelled"), std::string::npos)
       << f.err;
   EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "CANCELLED");
   submit.insert(submit.end(), {"--idempotency-key", "k", "--quiet"});
   auto const kept = c.run(submit);
   EXPECT_EQ(kept.status, 1);
   EXPECT_EQ(kept.err.find("waiting: "), std::string::npos) << kept.err;
-  EXPECT_NE(kept.err.find("stays open"), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find("remains open"), std::string::npos) << kept.err;
   c.worker({"--slots", "2"});
   submit[5] = "60s";
   auto const rest = c.run(submit);
@@ -193,7 +192,7 @@ TEST(work, functions_without_a_value_do_not_fill_the_screen) {
   auto const input = c.write("input", "[]\n[]\n[]\n");
   auto const many = c.run({"submit", "muster.noop", "--map", input, "--timeout", "20s"});
   EXPECT_EQ(many.out, "");
-  EXPECT_EQ(many.err, "3 closures succeeded, none of them with a value\n");
+  EXPECT_EQ(many.err, "3 closures succeeded, but none returned a value\n");
   EXPECT_EQ(c.run({"submit", "muster.noop", "--timeout", "20s"}).out, "null\n");
   auto const mixed = c.write("mixed", "[null]\n[null]\n[7]\n[null]\n");
   EXPECT_EQ(c.run({"submit", "muster.echo", "--map", mixed, "--timeout", "20s"}).out,
@@ -220,7 +219,7 @@ TEST(work, submit_takes_gangs_clusters_and_metadata_and_cancel_speaks_json) {
   EXPECT_EQ(c.run({"jobs", "--limit", "0"}).status, 2);
   auto const one = c.run({"jobs", "--limit", "1"});
   EXPECT_EQ(lines(one.out).size(), 2u) << one.out;
-  EXPECT_EQ(one.err, "there are more; raise --limit to see them\n");
+  EXPECT_EQ(one.err, "there are more jobs; raise --limit to see them\n");
 }
 
 TEST(work, a_killed_worker_costs_nothing_but_time) {

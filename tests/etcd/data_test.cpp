@@ -88,7 +88,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
 
     auto const checked = data({"check", here});
     EXPECT_EQ(checked.status, 0) << checked.err;
-    EXPECT_CONTAINS(checked.out, "a server leads, " + a.http());
+    EXPECT_CONTAINS(checked.out, "the leader is " + a.http());
     EXPECT_CONTAINS(checked.out, here + ": all data can be read");
     auto const told = json::parse(data({"check", here, "--output", "json"}).out);
     EXPECT_EQ(told.at("store"), json::value(here));
@@ -105,7 +105,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
     EXPECT_CONTAINS(refused.err, here + ": a server is using it: " + a.http());
     auto const trimmed = data({"compact", here});
     EXPECT_EQ(trimmed.status, 0) << trimmed.err;
-    EXPECT_CONTAINS(trimmed.out, "dropped its history up to revision");
+    EXPECT_CONTAINS(trimmed.out, "deleted its history up to revision");
     EXPECT_EQ(put(a, "a/c", "it goes on"), "");
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << server.errors();
@@ -175,7 +175,7 @@ TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_open
   EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
   auto const planned = data({"repair", here, "--dry-run"});
   EXPECT_EQ(planned.status, 0) << planned.err;
-  EXPECT_CONTAINS(planned.out, "would do: gives closure cl_");
+  EXPECT_CONTAINS(planned.out, "planned change: gives closure cl_");
   EXPECT_EQ(data({"check", here}).status, 1) << "a dry run changes nothing";
   auto const repaired = data({"repair", here, copy});
   EXPECT_EQ(repaired.status, 0) << repaired.err;

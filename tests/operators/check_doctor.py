@@ -76,7 +76,7 @@ class Healthy(unittest.TestCase):
             self.assertTrue(any("the server can open" in f for f in files), files)
             self.assertTrue(any("a server started here" in f for f in files), files)
             versions = [f["text"] for f in by_check["version"]]
-            self.assertTrue(any(v.startswith("workers: 1 of ") for v in versions), versions)
+            self.assertTrue(any(v.startswith("workers: 1 with version ") for v in versions), versions)
             self.assertEqual([f["text"] for f in by_check["health"]], ["no alerts"])
             table = s.run("doctor")
             self.assertEqual(table.returncode, 0, table.stderr)
@@ -135,7 +135,7 @@ class Faults(unittest.TestCase):
         self.assertIn("timedatectl", by_check["clock"][0]["fix"])
         self.assertEqual([f["result"] for f in by_check["version"]], ["warning", "warning"])
         self.assertIn("0.0.9", by_check["version"][0]["text"])
-        self.assertIn("1 of 0.0.1 (worker:0); 1 of 0.0.2 (worker:1)", by_check["version"][1]["text"])
+        self.assertIn("1 with version 0.0.1 (worker:0); 1 with version 0.0.2 (worker:1)", by_check["version"][1]["text"])
 
     def test_a_server_that_does_not_serve_yet(self):
         with stand_in(ready=503) as url:
@@ -283,7 +283,7 @@ class Certificates(unittest.TestCase):
             self.assertEqual([f["result"] for f in found],
                              [case[3] for case in cases] + ["ok", "warning", "problem", "problem"])
             self.assertIn("CN=fine is valid until", found[0]["text"])
-            self.assertIn("90 days more", found[0]["text"])
+            self.assertIn("90 days left", found[0]["text"])
             self.assertIn("expired on", found[3]["text"])
             self.assertIn("not valid before", found[4]["text"])
             self.assertIn("contains no PEM certificate", found[7]["text"])
@@ -298,7 +298,7 @@ class Certificates(unittest.TestCase):
                                    env={**support.ENVIRONMENT, "SSL_CERT_FILE": str(pem)})
         found = judged(done)[1]["certificate"]
         self.assertEqual([f["result"] for f in found], ["warning"], done.stdout)
-        self.assertIn("12 days more", found[0]["text"])
+        self.assertIn("12 days left", found[0]["text"])
 
 
 def closed_port():

@@ -51,7 +51,7 @@ class Man(unittest.TestCase):
         self.assertGreater(len(flags), 50)
         for flag in flags:
             self.assertIn(flag, flat)
-        for part in ("muster-serve - Run the server", "A worker that sends nothing for this long is lost",
+        for part in ("muster-serve - Run the server", "Time without a message after which a worker is lost",
                      "--log-format text|json", "MUSTER_SERVE_...", "  muster serve --grpc"):
             self.assertIn(part.strip(), flat)
 

@@ -66,7 +66,8 @@ TEST(doctor, warns_of_workers_whose_version_is_not_the_servers) {
       judge_versions("0.1.0", "0.1.0", {worker_of("0.0.9", 0), worker_of("0.0.9", 1)});
   ASSERT_EQ(other.size(), 2u);
   EXPECT_EQ(other[1].is, result::warning);
-  EXPECT_EQ(other[1].text, "workers: 2 of 0.0.9 (worker:0, …); the server is 0.1.0");
+  EXPECT_EQ(other[1].text,
+            "workers: 2 with version 0.0.9 (worker:0, …); the server has version 0.1.0");
   EXPECT_NE(other[1].fix.find("install the server's version"), std::string::npos);
   auto const untold = judge_versions("0.1.0", "0.1.0", {worker_of("", 0)});
   EXPECT_EQ(untold[1].is, result::ok) << untold[1].text;

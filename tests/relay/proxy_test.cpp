@@ -91,7 +91,7 @@ TEST(proxy, says_what_is_wrong_with_its_flags) {
     EXPECT_CONTAINS(f.err, part);
   };
   complains({"--upstream", "a:1"}, "--listen is missing");
-  complains({"--listen", "127.0.0.1:0"}, "--upstream: name 1 to 16 servers");
+  complains({"--listen", "127.0.0.1:0"}, "--upstream: list 1 to 16 servers");
   complains({"--listen", "nowhere", "--upstream", "a:1"}, "--listen: 'nowhere' has no port");
   complains({"--listen", ":0", "--upstream", "a:1"}, "add --insecure");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b"}, "--upstream: 'b' is not HOST:PORT");

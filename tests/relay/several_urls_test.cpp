@@ -41,7 +41,7 @@ TEST(several_urls, of_which_none_serves_are_named) {
   cluster c;
   auto const f = c.run({"kv", "get", "k", "--url", "http://127.0.0.1:1," + standby.url()});
   EXPECT_EQ(f.status, 3);
-  EXPECT_CONTAINS(f.err, "no server serves: cannot reach http://127.0.0.1:1");
+  EXPECT_CONTAINS(f.err, "no server is ready: cannot reach http://127.0.0.1:1");
   EXPECT_CONTAINS(f.err, standby.url() + ": HTTP status 503");
   auto const wrong = c.run({"kv", "get", "k", "--url", "http://127.0.0.1:1,ftp://x"});
   EXPECT_EQ(wrong.status, 2) << wrong.err;

@@ -84,7 +84,7 @@ TEST(torch_program, begins_an_attempt_when_asked) {
   old.send(say::set("/k", "old") + say::get("/k"));
   EXPECT_EQ(old.receive(), text("old"));
   auto const renewed = c.run({"torch", "renew"});
-  EXPECT_EQ(renewed.out, "attempt 2: clients that connect from now on find no keys\n");
+  EXPECT_EQ(renewed.out, "attempt 2: clients that connect from now on find an empty store\n");
   raw_socket fresh(port_of_store(c));
   begin(fresh, 2);
   fresh.send(say::get("/k"));

@@ -103,22 +103,22 @@ TEST(config_files, size_limit_is_reported_with_the_path) {
 
 TEST(config_files, say_the_line_of_a_mistake) {
   for (auto const& [text, said] :
-       {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section and wants a ']'"),
+       {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section, but the ']'"),
         std::pair("[serve] x\n", "muster.toml:1: 'x' is not allowed after ']'"),
         std::pair("[a b]\n", "muster.toml:1: '[a b]' is not a section"),
         std::pair("a = 1\ngrpc \"127.0.0.1:1\"\n", "muster.toml:2: 'grpc \"127.0.0.1:1\"': write "),
         std::pair("a =\n", "muster.toml:1: 'a' has no value"),
-        std::pair("a = \"x\n", "muster.toml:1: \" begins a text"),
-        std::pair("a = 'x\n", "muster.toml:1: ' begins a text"),
-        std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' is not an escape sequence in"),
+        std::pair("a = \"x\n", "muster.toml:1: \" begins a string"),
+        std::pair("a = 'x\n", "muster.toml:1: ' begins a string"),
+        std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' is not a valid escape sequence in"),
         std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list"),
         std::pair("[serve]\na = 1\n\n[ serve ]\n",
-                  "muster.toml:4: '[serve]' is repeated; the first is in line 1"),
+                  "muster.toml:4: '[serve]' is repeated; the first one is in line 1"),
         std::pair("[default]\n[default]\n", "muster.toml:2: '[default]' is repeated"),
         std::pair("a = 1\nb = 2\na = 3\n",
-                  "muster.toml:3: 'a' is repeated; the first is in line 1"),
+                  "muster.toml:3: 'a' is repeated; the first one is in line 1"),
         std::pair("serve.a = 1\n[serve]\na = 3\n",
-                  "muster.toml:3: 'a' is repeated; the first is in line 1")}) {
+                  "muster.toml:3: 'a' is repeated; the first one is in line 1")}) {
     try {
       (void)parsed(text);
       ADD_FAILURE() << text;
@@ -186,7 +186,8 @@ TEST(help, of_serve_groups_all_flags_and_shows_the_usual_ones) {
     EXPECT_NE(usual.find(group), usual.npos) << group;
   EXPECT_EQ(usual.find("--closures-max"), usual.npos) << usual;
   EXPECT_EQ(usual.find("Limits:"), usual.npos);
-  EXPECT_NE(usual.find("more flags (limits, and rare ones): muster serve --help-all"), usual.npos);
+  EXPECT_NE(usual.find("more flags (limits and rarely used flags): muster serve --help-all"),
+            usual.npos);
   EXPECT_EQ(usual.find("\n\n\n"), usual.npos);
   for (auto const* option : serve.get_options())
     EXPECT_NE(all.find("--" + option->get_lnames().front()), all.npos);

@@ -47,7 +47,7 @@ TEST_F(history_commands, say_what_is_wrong_with_a_time_or_a_search) {
   EXPECT_NE(said({"events", "--from", "soon"}).find("--from 'soon'"), std::string::npos);
   EXPECT_NE(said({"events", "--from", "1h", "--follow"}).find("exclude"), std::string::npos);
   EXPECT_NE(said({"jobs", "--from", "1h", "--to", "2h"}).find("to_ms"), std::string::npos);
-  EXPECT_NE(said({"logs", "search"}).find("one text to find"), std::string::npos);
+  EXPECT_NE(said({"logs", "search"}).find("exactly one text"), std::string::npos);
   EXPECT_NE(said({"logs", "job_1", "job_2"}).find("one id"), std::string::npos);
   EXPECT_NE(said({"logs", "search", std::string(257, 'x')}).find("256"), std::string::npos);
 }

@@ -37,7 +37,7 @@ TEST(run_as_torchrun, any_command_needs_no_dashes) {
   cluster c;
   auto const r = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3", "--", "x"});
   EXPECT_EQ(r.status, 2) << "whose -- is it?";
-  EXPECT_NE(r.err.find("'sh' is before --; write the whole command after it"), std::string::npos)
+  EXPECT_NE(r.err.find("'sh' is before --; write the whole command after --"), std::string::npos)
       << r.err;
   auto const plain = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3"});
   EXPECT_EQ(plain.status, 3) << plain.err;
@@ -225,7 +225,7 @@ TEST_F(launch_as_torchrun, names_the_command_to_type) {
               "launch --upload . --url " +
                   url + " --nproc 2 train.py 'a b'"},
         wrong{{"--cluster-from", "slurm", "true"},
-              "--cluster-from: only 'muster run' takes it, which runs a command on this machine: "
+              "--cluster-from: only 'muster run' accepts it, and runs the command on this machine: "
               "muster run --url " +
                   url + " --cluster-from slurm true"},
         wrong{{"--output-dir", "x", "true"}, "'muster programs logs PROGRAM'"},
@@ -242,7 +242,7 @@ TEST_F(launch_as_torchrun, names_the_command_to_type) {
   }
   auto const r = c.run({"run", "--spares", "1", "-n", "2", "train.py"});
   EXPECT_EQ(r.status, 2);
-  EXPECT_NE(r.err.find("--spares: only 'muster launch' takes it, which runs a command on the "
+  EXPECT_NE(r.err.find("--spares: only 'muster launch' accepts it, and runs the command on the "
                        "workers of a server: muster launch --spares 1 -n 2 train.py"),
             std::string::npos)
       << r.err;

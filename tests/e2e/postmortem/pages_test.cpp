@@ -178,7 +178,7 @@ TEST(report_pages, of_a_program_that_waits_or_hangs_say_so) {
                        {"created_ms", 1'795'765'428'000},
                        {"waits_for", "2 more workers"}};
   auto const waits = program_report(json::object{{"program", program}});
-  EXPECT_TRUE(has(waits, "is still PENDING before a rank had started."));
+  EXPECT_TRUE(has(waits, "is still PENDING before any rank started."));
   EXPECT_TRUE(has(waits, "2 more workers"));
   program["state"] = "RUNNING";
   program["attempt"] = 1;
@@ -243,9 +243,10 @@ TEST(report_pages, of_a_run_begin_with_its_first_failure) {
       {"cause", {{"task", "worker:1"}, {"address", "10.0.0.7:1"}, {"message", hostile}}}};
   auto const page = run_report(json::object{{"cluster", {{"name", "train"}}}, {"run", run}});
   expect_inert(page);
-  EXPECT_TRUE(has(page,
-                  "Run 3 of <b>train</b> has failed at 2026-11-27 07:43:49 UTC: it began with "
-                  "worker:1 at 10.0.0.7:1, <b>“"));
+  EXPECT_TRUE(
+      has(page,
+          "Run 3 of <b>train</b> has failed at 2026-11-27 07:43:49 UTC: the first failure was "
+          "worker:1 at 10.0.0.7:1, <b>“"));
 }
 
 TEST(report_pages, pages_are_limited_and_report_omissions) {
@@ -255,7 +256,9 @@ TEST(report_pages, pages_are_limited_and_report_omissions) {
       "job", "x", "", "v", {{"a", "A", std::string(page_bytes_max + 1, 'x')}, {"b", "B", "kept"}}};
   auto const text = big.text({}, 0, 0, {});
   EXPECT_LT(text.size(), 100'000u);
-  EXPECT_TRUE(has(text, "Omitted, 8.0 MiB: all sections together have 8.0 MiB at most."));
+  EXPECT_TRUE(
+      has(text,
+          "Omitted because of its size, 8.0 MiB: the limit for all sections together is 8.0 MiB."));
   EXPECT_TRUE(has(text, "kept"));
   chart c{0, 100, 1, std::vector<lane>(70)};
   EXPECT_TRUE(has(c.text("o=ok"), "6 more lanes left out"));
