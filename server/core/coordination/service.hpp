@@ -1,7 +1,7 @@
 // The coordination service of one generation of a cluster. Unmodified JAX and TensorFlow agents can
-// use it; error messages additionally contain missing tasks and the first cause. All consequences
-// of an event are handled within the step; see error_propagation. A transition can use only the
-// transitions before it:
+// use the service; error messages additionally contain missing tasks and the first cause. All
+// consequences of an event are handled within the step; see error_propagation. A transition can use
+// only the transitions before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
 // Engine thread only; pure.

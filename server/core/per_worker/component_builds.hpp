@@ -35,7 +35,7 @@ namespace muster::core {
 struct per_worker_component {
   stream_id stream{};  // builds or holds the value; no stream if aborted
   value_state state = value_state::not_ready;
-  // Failure of the build (READY), or reason of the abort or rebuild.
+  // Failure of the build (READY), or reason for the abort or rebuild.
   std::optional<failure> error;
   closure_id build{};
   std::uint32_t num_workers = 0;
@@ -200,7 +200,7 @@ class component_builds {
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
   }
-  /// Aborts the components of a lost worker. `why`: reason of the loss.
+  /// Aborts the components of a lost worker. `why`: reason for the loss.
   void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, std::string const& why,
             time_point now) {
     auto const worker = task.first + ":" + std::to_string(task.second);

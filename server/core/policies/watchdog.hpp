@@ -29,8 +29,8 @@ class watchdog {
     pause_ = period_;
     due_ = busy ? now + pause_ : never;
   }
-  /// Called when `due` is reached. Returns whether to report. `work`: whether a closure is running
-  /// or is queued for a worker.
+  /// Called when `due` is reached. Returns whether a stall must be reported. `work`: whether a
+  /// closure is running or is queued for a worker.
   bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
     due_ = now + pause_;

@@ -102,7 +102,8 @@ class gang_table {
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: the gang waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
-  /// Must be called after a change of workers or their capacity. All gangs are then checked again.
+  /// Must be called after a change to the workers or their capacity. All gangs are then checked
+  /// again.
   void fleet_changed() {
     ++fleet_;
     waiting_.merge(oversized_);

@@ -68,8 +68,7 @@ class scheduler {
   void remove(worker_slots& w);
   /// REQUIRES: the worker holds no closures and was removed.
   void forget(worker_slots& w);
-  /// Must be called after any change of the closures that the worker holds, its window, or whether
-  /// it is open.
+  /// Must be called after any change to the worker's closures, window or open state.
   void update(worker_slots& w) {
     if (!w.placed) return;
     if (auto const wanted = w.wanted(); wanted != w.ready) move_to_ring(w, wanted);
@@ -85,7 +84,7 @@ class scheduler {
   }
 
   bool satisfies(worker_slots const& w, requirement const& r) const;
-  /// Must be called after any change of the worker's capabilities.
+  /// Must be called after any change to the worker's capabilities.
   void reconsider(worker_slots& w);
   void set_built(worker_slots& w, per_worker_id v, bool built);
 

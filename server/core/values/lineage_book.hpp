@@ -64,7 +64,7 @@ class lineage_book {
   }
   /// Returns an input that is alone and may be needed less than before, or a null id.
   closure_id take_recheck();
-  /// If too many inputs are alone, returns the oldest one, otherwise a null id.
+  /// Returns the oldest input that is alone if alone_max is exceeded, otherwise a null id.
   closure_id over_limit();
 
   std::string invalid() const;

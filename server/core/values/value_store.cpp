@@ -286,7 +286,7 @@ bool value_store::may_be_lost(closure_record const& r) const {
   return r.state() == closure_state::succeeded && !r.released && (can_spill(r) || is_name(r.value));
 }
 
-// Returns whether a value was lost, rather than released as intended (by age, number or its
+// Returns whether a value was lost, rather than released as intended (by age, by number or by its
 // client).
 bool value_store::lost(release_reason why) {
   return why == release_reason::bytes || why == release_reason::spill_bytes ||

@@ -1,4 +1,4 @@
-// State changes of a step, with their reasons: the only source for readers of the coordination
+// State changes in a step, with their reasons: the only source for readers of the coordination
 // core. Changes are complete: a reader that applies them all has the core's state of all clusters
 // (see tests/coordination/changes_model.hpp). Heartbeats are not changes; waiting calls are changes
 // only at barriers.

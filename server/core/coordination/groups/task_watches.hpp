@@ -1,4 +1,4 @@
-// Calls that wait for changes of task states, and the last states that were sent: one object for
+// Calls that wait for changes to task states, and the last states that were sent: one object for
 // all callers at one version. Pure; engine thread only.
 #pragma once
 

@@ -40,7 +40,7 @@ class closed_connections {
       auto const t = order_.front().task;
       order_.pop_front();
       if (closed_at_[t] == never) continue;
-      if (closed_at_[t] > until) {  // the connection was closed again since
+      if (closed_at_[t] > until) {  // the connection has been closed again
         order_.push_back({closed_at_[t], t});
         continue;
       }

@@ -52,7 +52,7 @@ class task_registry {
   }
   std::vector<task_status> statuses(task_index first, task_index end) const;
 
-  /// Increases with each change of a task's state, incarnation or error.
+  /// Increases with each change to a task's state, incarnation or error.
   std::int64_t version() const { return version_; }
   std::size_t connected() const { return connected_; }
   std::size_t in_error() const { return in_error_; }

@@ -65,7 +65,7 @@ struct step_frame {
   std::string task_name(task_index t) const { return spec.task_name(t); }
 
   bool full() const { return calls.size() >= limits.parked_calls_max; }
-  /// Returns whether the call was refused, because the limit of parked calls is reached.
+  /// Returns whether the call was refused, because the limit on parked calls is reached.
   bool refused_as_full(caller const& from) {
     if (full())
       refuse(from, code::resource_exhausted, "the cluster has reached its limit on waiting calls");

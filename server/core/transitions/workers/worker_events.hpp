@@ -39,7 +39,7 @@ class worker_events {
   /// Returns an empty result if the worker is refused. Otherwise `go_on` must be called in the same
   /// step.
   newcomer attach(worker_attached& e);
-  /// Adopts the closures that the worker reports to hold.
+  /// Adopts the closures that the worker reports as held.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
   /// Returns whether the closure can adopt an attempt from an earlier server process: no worker
   /// holds the closure, and the attempt is not known to be lost.
@@ -81,8 +81,8 @@ class worker_events {
   void replace(worker& old, std::string why);
   /// Removes the worker from the registry and requeues its closures at the head.
   /// @param blamed whether the worker's executing closures may have caused the loss.
-  /// @param process closure that an ended process executed and that may have ended it; null if the
-  /// worker is lost.
+  /// @param process closure that an ended process was executing and that may have killed it; null
+  /// if the worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
   void on_state_attached(task_row const& t);
