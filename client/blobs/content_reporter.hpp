@@ -44,7 +44,8 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   };
 
   /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
-  /// `peers` serves them to other hosts and can be null. `o` and `peers` must outlive wait_ended().
+  /// `peers` serves the contents to other hosts and can be null. `o` and `peers` must outlive
+  /// wait_ended().
   content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
                    std::string socket_name, std::string task, peer_value_server* peers,
                    callbacks on);

@@ -1,5 +1,5 @@
 // Packets by which processes on one host pass memory to each other, over SOCK_SEQPACKET sockets in
-// Linux's abstract namespace. Asio has no class for them. Not synchronised.
+// Linux's abstract namespace, which Asio does not support. Not synchronised.
 //
 // A request is 'G' or 'O' and a name. After 'G', the holder later reports when the content is
 // dropped; after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the

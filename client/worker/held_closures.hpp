@@ -41,8 +41,8 @@ class held_closures {
   bool has_unacknowledged_answers() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
-  /// If the closure has not started, removes it and returns true. Otherwise, it is answered when it
-  /// ends.
+  /// If the closure has not started, removes it and returns true. Otherwise, the closure is
+  /// answered when it ends.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
   /// If the closure has not started, removes it and returns true.
