@@ -14,7 +14,8 @@
 namespace muster::cli {
 namespace {
 
-// A nearly full server accepts most of such a chunk, and the overhead of a request is negligible.
+// A nearly full server accepts most of a chunk of this size, and the overhead of a request is
+// negligible.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
 constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // the server's default limit
@@ -85,7 +86,7 @@ class no_room_error : public command_error {
 /// While the server is full, sends fewer and fewer lines at a time, finally one per second.
 class appender {
  public:
-  /// @param whole all closures form one gang and must be sent in one request
+  /// @param whole all closures form a gang and must be sent in one request
   appender(rest& server, std::string job, bool whole, room_wait const& wait)
       : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
 

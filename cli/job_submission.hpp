@@ -17,7 +17,7 @@ struct job_request {
   std::string function;
   body_flags job, options;
   body_flags closure;
-  std::optional<bool> check{};  // of muster.exec; if not set, the worker decides
+  std::optional<bool> check{};  // option of muster.exec; if not set, the worker decides
 };
 
 /// Returns the argument as JSON if it is valid JSON, otherwise as a string.

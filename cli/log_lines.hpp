@@ -33,7 +33,7 @@ class line_printer {
 };
 
 /// Returns "[#3 worker:1] warning: text". Includes the source if there are several, the attempt if
-/// it is not the first, and the level if there is one. Control characters become spaces.
+/// it is not attempt 1, and the level if there is one. Control characters become spaces.
 std::string log_text(json::value const& line, bool several);
 
 struct log_lines_read {

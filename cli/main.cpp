@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // a command with its own callback
     return e.get_exit_code();
-  } catch (CLI::ExtrasError const&) {  // its own message lists the arguments in the wrong order
+  } catch (CLI::ExtrasError const&) {  // CLI11's message lists the arguments in the wrong order
     return misunderstood(app, unexpected_arguments(app, innermost(app)).what());
   } catch (CLI::RequiredError const& e) {  // can be caused by an unknown flag
     auto const& verb = innermost(app);

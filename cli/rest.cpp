@@ -152,7 +152,7 @@ void rest::choose() {
 }
 
 // Sends `r`, and sends it again to the active server if the selected server is no longer ready. If
-// the connection was lost, the server may already have executed the request; it is then sent again
+// the connection was lost, the server may already have executed the request, so `r` is sent again
 // only if `repeatable` is set.
 muster::http_result<muster::http_response> rest::exchange(muster::http_request r,
                                                           std::string const& path,

@@ -38,7 +38,7 @@ run_cluster from_file(std::string const& path) {
   if (text.find("\"cluster\"") != std::string::npos) {
     try {
       return of_config(tf_config::parse(text), origin);
-    } catch (cluster_error const& e) {  // its message refers to TF_CONFIG, whose format the file
+    } catch (cluster_error const& e) {  // the message refers to TF_CONFIG, whose format the file
                                         // has
       throw wrong(origin + ": " + e.what());
     }

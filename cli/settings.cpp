@@ -18,7 +18,7 @@ namespace {
 
 using values = std::vector<std::string>;
 
-// Options that no flag has set. They live as long as the app, a local variable of main().
+// Options that no flag has set. The map lives as long as the app, a local variable of main().
 std::map<CLI::Option const*, std::string>& origins() {
   static std::map<CLI::Option const*, std::string> all;
   return all;

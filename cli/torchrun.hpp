@@ -1,6 +1,6 @@
 // torchrun's flags for `muster run` and `muster launch`, from one table. Flags with the same
-// meaning are accepted; others cause an error with the replacement. As in torchrun, "_" and "-" are
-// equivalent.
+// meaning are accepted; other flags cause an error that suggests a replacement. As in torchrun, "_"
+// and "-" are equivalent.
 #pragma once
 
 #include <CLI/CLI.hpp>

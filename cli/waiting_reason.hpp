@@ -15,7 +15,7 @@ struct explained_closure {
   std::string id, text;
   std::string called;
   std::string reason;  // code such as "NO_WORKER"
-  std::string cause;   // of a wait: the text without state and age
+  std::string cause;   // cause of a wait: the text without state and age
 };
 
 class waiting_reason {

@@ -21,7 +21,7 @@ class attempt {
   struct environment {
     boost::asio::io_context& io;
     output& out;
-    clock::duration grace;  // from the stop signal to SIGKILL
+    clock::duration grace;  // time from the stop signal to SIGKILL
   };
 
   /// @param over called once, when every program has ended and its output has been read, or when

@@ -13,7 +13,7 @@ struct ending {
   enum class cause {
     itself,
     stopped,      // because another program failed or all others had ended
-    killed,       // after the grace period
+    killed,       // killed after the grace period
     not_started,  // `status` is the status that a shell would return
   };
   std::string task;

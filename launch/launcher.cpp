@@ -99,7 +99,7 @@ class launcher {
       return attempt_->stop(number);
     }
     attempt_->kill();
-    output_.abandon();  // in case output blocks the exit
+    output_.abandon();  // output may block the exit
     attempt_->resume();
   }
 

@@ -18,14 +18,14 @@ namespace muster::launch {
 struct launch_options {
   using milliseconds = std::chrono::milliseconds;
 
-  file_descriptor supervisor_pipe, begun;  // from split()
+  file_descriptor supervisor_pipe, begun;  // returned by split()
   /// Returns the programs to start. Called again at each restart, with the number of restarts.
   std::function<std::vector<role>(int restart)> roles;
   output_options output{};
   int max_restarts = 0;
   /// If a task exits with this status, the restart is not counted.
   std::optional<int> free_restart_status{};
-  milliseconds grace{10'000};  // from SIGTERM to SIGKILL
+  milliseconds grace{10'000};  // time from SIGTERM to SIGKILL
   /// Delay before a restart, doubled at each restart, with jitter. Reset after a run of
   /// `backoff_reset_after`.
   milliseconds backoff_min{1'000};

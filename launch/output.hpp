@@ -17,7 +17,7 @@
 namespace muster::launch {
 
 struct output_options {
-  bool shown = true;  // on stdout and stderr; otherwise only in files
+  bool shown = true;  // show output on stdout and stderr; otherwise only in files
   bool prefix = true;
   std::string directory{};  // created if needed; if empty, there are no files
   bool colour_out = false, colour_err = false;
@@ -60,7 +60,7 @@ class output {
     file_descriptor file;
     std::string path;
     std::uint64_t bytes = 0;
-    std::uint64_t gone = 0;  // of these, replaced by a hole
+    std::uint64_t gone = 0;  // bytes replaced by a hole
   };
   descriptor_writer::callbacks callbacks();
   bool is_terminal(stream s) const {
@@ -76,7 +76,7 @@ class output {
   std::map<std::string, std::size_t> numbers_;
   std::function<void()> done_;
   bool abandoned_ = false;
-  unfinished_line last_;      // on the terminal, shared by both streams
+  unfinished_line last_;      // last line on the terminal, shared by both streams
   descriptor_writer writer_;  // last member: its thread must end before the files close
 };
 

@@ -252,7 +252,7 @@ class planner {
     return request_.cluster.task_address(ranked_.front().first, ranked_.front().second);
   }
 
-  // Sets torchrun's remaining variables. There is one role. "Agent store" means a store that
+  // Sets torchrun's remaining variables. All tasks have one role. "Agent store" means a store that
   // outlives process 0; torch expects exactly "True".
   void set_torch_variables(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];

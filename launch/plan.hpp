@@ -19,8 +19,8 @@ struct role {
   std::map<std::string, std::string> environment;
   /// Runs until all other programs have ended successfully, and is then stopped.
   bool serves = false;
-  std::string cwd{};                   // if empty, the launcher's directory
-  std::optional<process_user> user{};  // if not set, the launcher's user
+  std::string cwd{};                   // if empty, the launcher's directory is used
+  std::optional<process_user> user{};  // if not set, the launcher's user is used
 };
 
 struct plan_request {

@@ -30,8 +30,8 @@
 namespace muster::launch {
 namespace {
 
-// Returns the fields of /proc/PID/stat after the name, which can contain anything. The first is
-// field 3 in proc(5).
+// Returns the fields of /proc/PID/stat after the name, which can contain anything. The first
+// returned field is field 3 in proc(5).
 std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;

@@ -17,7 +17,7 @@ constexpr std::size_t events_asked = 10'000;
 /// the head.
 std::string report_on_program(rest& server, std::string const& path, std::string const& said);
 std::string report_on_job(rest& server, std::string const& path, std::string const& said);
-/// @throws command_error (failed) if the cluster has no such run
+/// @throws command_error (failed) if the cluster has no run with this number
 std::string report_on_run(rest& server, std::string const& cluster, std::uint64_t run);
 
 }  // namespace muster::cli::postmortem

@@ -11,7 +11,7 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr double least_time_ms = 1e12;  // in the year 2001; smaller values are durations
+constexpr double least_time_ms = 1e12;  // a time in 2001; smaller values are durations
 
 struct named {
   std::string title, key;

@@ -13,14 +13,14 @@
 namespace muster::cli::postmortem {
 
 constexpr std::size_t page_bytes_max = std::size_t{8} << 20;  // further sections are omitted
-constexpr std::size_t rows_max = 512;                         // of a table
+constexpr std::size_t rows_max = 512;
 
 /// Formats HTML by the suffix of the key: `…_ms` is a time or a duration, `…bytes` an amount.
 /// Returns an empty string for missing fields, null, and zero times.
 std::string shown(json::value const& object, std::string_view key);
 /// Returns the existing fields of "Title=key|Title=key".
 std::string facts(json::value const& object, std::string_view keys);
-/// `value` is HTML. Returns an empty string if it is empty.
+/// `value` is HTML. Without a value, returns an empty string.
 std::string fact(std::string const& title, std::string const& value);
 /// `keys` lists the columns as "Title=key|Title=key". Returns an empty string for an empty list.
 std::string table(std::string const& title, json::array const& list, std::string_view keys);
@@ -39,7 +39,7 @@ struct section {
 
 struct page {
   std::string kind, title;  // "program", and its name
-  std::string tone;         // of the verdict: "bad", "good" or empty
+  std::string tone;         // tone of the verdict: "bad", "good" or empty
   std::string verdict;      // HTML
   std::vector<section> sections{};
   /// Returns the whole file: the sections, machines and events of that time, settings, and missing

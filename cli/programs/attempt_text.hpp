@@ -10,7 +10,8 @@ namespace muster::cli {
 /// Formats the answer of GET /api/v1/programs/{id}/attempts/{attempt}.
 std::string attempt_text(json::value const& answer);
 
-/// Returns "status 3", "signal 9", or why the rank could not be started; empty if it has not ended.
+/// Returns "status 3", "signal 9", or why the rank could not be started. Returns an empty string if
+/// the rank has not ended.
 std::string how_it_ended(json::value const& rank);
 
 }  // namespace muster::cli

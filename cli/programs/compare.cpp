@@ -24,7 +24,7 @@ constexpr char const* spec_members[] = {
 struct side {
   json::value program;
   json::object facts;
-  std::map<std::string, double> step_ms, late_ms;  // by host
+  std::map<std::string, double> step_ms, late_ms;  // keys are hosts
 };
 
 std::int64_t unix_ms() {

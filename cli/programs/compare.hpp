@@ -9,7 +9,7 @@
 namespace muster::cli {
 
 /// Returns {"a":…,"b":…,"hosts":[…], "settings":[…]}. `a` and `b` are names, IDs, or NAME#ATTEMPT.
-/// @throws command_error or request_error if one does not exist
+/// @throws command_error or request_error if a program or attempt does not exist
 json::value comparison(rest& server, std::string const& a, std::string const& b);
 std::string comparison_text(json::value const& both);
 

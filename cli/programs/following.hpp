@@ -9,8 +9,8 @@
 namespace muster::cli {
 
 /// Returns the exit status, see exit_status_of(). The first SIGINT or SIGTERM asks the server to
-/// stop the program at `path`, the second cancels it, and the third ends this process. Throws as
-/// `rest` does; the program then continues.
+/// stop the program at `path`, the second signal cancels the program, and the third ends this
+/// process. Throws as `rest` does; the program then continues.
 int follow_program(rest& server, std::string const& path);
 
 }  // namespace muster::cli

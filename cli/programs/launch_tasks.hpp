@@ -19,8 +19,8 @@ struct launch_tasks {
   std::vector<std::string> commands;           // "ps=python ps.py", run by a shell
 };
 
-/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without these flags, to one
-/// task. Returns the maximum number of ranks on one worker, or 0 without --nnodes.
+/// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without these flags, the
+/// result is one task. Returns the maximum number of ranks on one worker, or 0 without --nnodes.
 /// @throws command_error (usage)
 std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes);
 

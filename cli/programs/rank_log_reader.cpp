@@ -89,7 +89,7 @@ bool rank_log_reader::look(rank& r, std::int64_t number, bool over) {
                                               "&offset=" + std::to_string(r.offset));
   boost::system::error_code error;
   auto const piece = json::parse(answer.body, error);
-  if (answer.status != 200 || error) {  // its worker is disconnected; a later query may succeed
+  if (answer.status != 200 || error) {  // the worker is disconnected; a later query may succeed
     why_ = text_of(piece, "detail");
     r.gone = answer.status == 404;
     return false;

@@ -1,6 +1,6 @@
 // A private certificate authority in a directory: ca.pem and ca.key, and NAME.pem and NAME.key for
-// each issued certificate. Keys use the curve P-256; only their owner can read them. Any thread,
-// but only one at a time in a directory.
+// each issued certificate. Keys use the curve P-256; only their owner can read them. Can be used on
+// any thread, but on only one at a time for each directory.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace muster::cli {
 constexpr unsigned certificate_days_max = 36'500;
 
 struct certificate_request {
-  std::string name;  // of the files; also the common name
+  std::string name;  // file name and common name
   // DNS names and addresses of the certificate; empty for a client certificate.
   std::vector<std::string> hosts;
   unsigned days = 365;  // no longer than the authority's own validity

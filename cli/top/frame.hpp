@@ -47,7 +47,7 @@ class rates {
 
 struct view_options {
   order sorted = order::task;
-  std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
+  std::size_t width = std::string::npos, height = std::string::npos;  // size of the terminal
   std::string url;
   std::string away;  // why there is no newer frame; can be empty
 };

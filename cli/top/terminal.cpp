@@ -67,7 +67,7 @@ terminal::heard terminal::read_signal() {
   auto const signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGTSTP) {
     give_back();
-    ::raise(SIGSTOP);  // until SIGCONT
+    ::raise(SIGSTOP);  // stops the process until SIGCONT
     take();
   }
   bool const stops = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;

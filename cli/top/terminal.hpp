@@ -1,5 +1,5 @@
-// The terminal during `muster top`: alternate screen, single keys, signals as events. It is
-// restored however the program ends. One object in a process, created before the first thread so
+// The terminal during `muster top`: alternate screen, single keys, signals as events. The terminal
+// is restored however the program ends. One object in a process, created before the first thread so
 // that no other thread receives the signals. Main thread, except wake().
 #pragma once
 
@@ -24,7 +24,7 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // if stopped
+    int signal = 0;  // set for `stopped`
   };
   /// Waits for a key, a signal or wake(), without a deadline. Handles SIGTSTP: restores the
   /// terminal until the program continues.

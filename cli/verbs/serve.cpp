@@ -41,7 +41,7 @@ void add_store(CLI::App& verb, server::shared_store& s) {
            "store is the leader, the others are standbys. "
            "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX; etcds:// for TLS",
            [&s](std::string const& text) {
-             if (text.empty()) return;  // as written by --print-config
+             if (text.empty()) return;  // --print-config writes an empty value
              auto where = server::journal::etcd::parse_address(text);
              if (!where) throw CLI::ValidationError("--store", where.error().message);
              s.where = std::move(*where);
@@ -132,7 +132,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "Serve the TCPStore of the main cluster at this address. PyTorch programs use it as "
            "MASTER_ADDR and MASTER_PORT; see docs/pytorch.md",
            [&c](std::string const& text) {
-             if (text.empty()) return;  // as written by --print-config
+             if (text.empty()) return;  // --print-config writes an empty value
              auto const where = server::parse_endpoint(text);
              if (!where) throw CLI::ValidationError("--torch", where.error().message);
              c.torch.listen = *where;
@@ -176,7 +176,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take_sources = [&c](std::vector<std::string> const& given) {
     c.cluster_sources.clear();
     for (auto const& text : given) {
-      if (text.empty()) continue;  // as written by --print-config
+      if (text.empty()) continue;  // --print-config writes an empty value
       auto source = parse_cluster_from(text);
       if (!source) throw CLI::ValidationError("--cluster-from " + text, source.error().message);
       c.cluster_sources.push_back(std::move(*source));
@@ -191,7 +191,7 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   add_read(verb, "--cluster-ports", "FIRST-LAST",
            "Ports for all clusters except the first (default: any free ports)",
            [&c](std::string const& text) {
-             if (text.empty()) return;  // as written by --print-config
+             if (text.empty()) return;  // --print-config writes an empty value
              auto const range = server::parse_port_range(text);
              if (!range) throw CLI::ValidationError(range.error().message);
              c.cluster_ports = *range;

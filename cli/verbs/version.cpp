@@ -32,8 +32,8 @@ json::object own() {
                         std::to_string(BOOST_VERSION / 100 % 1000)}};
 }
 
-// Returns the first answer from the addresses, or null if none answers, which is not a failure.
-// `why` is the reason, such as a missing token.
+// Returns the first answer from the addresses, or null if no address answers, which is not a
+// failure. `why` is the reason, such as a missing token.
 json::value server(rest_options const& o, std::string& why) {
   why = "no server answers at " + o.url;
   for (auto const url : cluster::split(o.url, ',')) {

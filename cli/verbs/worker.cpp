@@ -30,8 +30,8 @@ struct worker_verb_options {
 std::atomic<muster::worker*> running = nullptr;
 std::atomic<int> signals = 0;
 
-// The first signal lets running closures finish. The second exits without them. The third ends the
-// process, because a function does not react.
+// The first signal lets running closures finish. The second signal makes the worker exit without
+// them. The third signal ends the process, because a function is not responding.
 extern "C" void on_stop_signal(int) {
   if (signals.fetch_add(1) >= 2) ::_exit(exit_failed);
   if (auto* w = running.load()) w->stop();

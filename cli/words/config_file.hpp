@@ -12,7 +12,7 @@ namespace muster::cli {
 
 struct config_value {
   std::vector<std::string> texts;  // one string, or the strings of a list
-  std::size_t line = 0;            // from 1
+  std::size_t line = 0;            // line number, from 1
 };
 
 struct config_file {

@@ -7,8 +7,8 @@
 namespace muster::cli {
 namespace {
 
-// Returns an empty string if the command has no such flag. Connection flags do not correspond to
-// members.
+// Returns an empty string if the command has no flag for the member. Connection flags do not
+// correspond to members.
 std::string flag_of(CLI::App const& verb, std::string member) {
   if (auto const index = member.find('['); index != member.npos) member.resize(index);
   std::replace(member.begin(), member.end(), '_', '-');

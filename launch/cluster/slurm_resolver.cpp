@@ -16,7 +16,7 @@ struct slurm_resolver::step {
 
   std::vector<std::string> hosts;
   std::vector<int> tasks_of_host;
-  int rank = 0;  // of this process
+  int rank = 0;  // rank of this process
   std::vector<place> places;
 
   int tasks() const { return static_cast<int>(places.size()); }

@@ -27,7 +27,7 @@ using boost::system::error_code;
 
 constexpr std::chrono::minutes import_patience{5};
 constexpr std::chrono::seconds fork_patience{30};
-constexpr std::chrono::milliseconds rest_patience{100};  // for its last output
+constexpr std::chrono::milliseconds rest_patience{100};  // time to read the last output
 constexpr std::size_t asked_max = 8;  // requests that fit into the socket's buffer
 
 constexpr char const* start_of_code =

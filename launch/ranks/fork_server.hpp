@@ -1,11 +1,11 @@
 // A Python process that has imported modules and forks ranks, so that they start without importing
-// them. It has the permissions of the ranks. The forks are children of this process, which reaps
-// them. Owned by the rank launcher and used on its thread.
+// them. The server has the permissions of the ranks. The forks are children of this process, which
+// reaps them. Owned by the rank launcher and used on its thread.
 //
 //   imports ──► ready ──► gone
 //      └──────────────────► gone      why_not() returns the reason
 //
-// It is killed with this process. Forked ranks are independent of it.
+// The server is killed with this process. Forked ranks are independent of it.
 #pragma once
 
 #include <array>

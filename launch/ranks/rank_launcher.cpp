@@ -106,7 +106,7 @@ class rank_launcher {
     auto const forks = plan_forks(order);
     keeps_fork_server_ = !order.preload.empty();
     if (forks && (!forks_ || forks_->was_killed() || forks_->plan() != *forks)) {
-      asio::post(io_, [old = forks_] {});  // its pending callbacks run first
+      asio::post(io_, [old = forks_] {});  // pending callbacks of the fork server run first
       forks_ = std::make_shared<fork_server>(io_, *forks);
     }
     ranks_ = std::make_unique<rank_set>(
@@ -164,7 +164,7 @@ class rank_launcher {
   report_line reports_;
   asio::steady_timer lease_, patience_;
   std::shared_ptr<fork_server> forks_;
-  std::unique_ptr<rank_set> ranks_;  // from the start order until no process remains
+  std::unique_ptr<rank_set> ranks_;  // set from the start order until no process remains
   std::optional<start_order> next_;  // waits for that, with its stop orders
   std::vector<stop_order> next_stops_;
   bool keeps_fork_server_ = false;  // keep running without ranks

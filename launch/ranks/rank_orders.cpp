@@ -85,7 +85,7 @@ plan_request plan_of(json::object const& start, environment_map inherited) {
   return p;
 }
 
-// Puts the module that registers the stack signal first in PYTHONPATH. This module also runs a
+// Puts the module that registers the stack signal first in PYTHONPATH. The module also runs a
 // user's module with the same name.
 void prepare_for_stacks(environment_map& environment, json::object const& stacks) {
   if (stacks.empty()) return;

@@ -26,7 +26,7 @@ namespace muster::launch {
 struct rank_role {
   std::uint32_t rank = 0;
   role program;           // the program's name is the rank's number
-  bool own_cwd = false;   // its directory must be created
+  bool own_cwd = false;   // the rank's directory must be created
   std::string refusal{};  // why the rank cannot be started; can be empty
   /// Set by plan_forks(): how a fork server starts the rank, or why none does although requested.
   std::optional<python_command> python{};

@@ -23,12 +23,12 @@ enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
   std::string rule{};     ///< for example "task-lost"
-  std::string subject{};  ///< with `rule`, identifies the alert
+  std::string subject{};  ///< identifies the alert together with `rule`
   alert_severity severity = alert_severity::error;
   std::string title{};
   std::string detail{};      ///< the cause; empty if unknown
   core::time_point since{};  ///< `never` if unknown
-  std::uint64_t count = 1;   ///< of the objects in the title
+  std::uint64_t count = 1;   ///< number of objects that the title counts
   std::string link{};        ///< path and query in the dashboard
   std::string command{};     ///< shows more or fixes the problem; can be empty
 };
@@ -63,9 +63,9 @@ struct pool_facts {
 
   std::string cluster;  ///< empty for the main cluster
   core::overview_view overview;
-  std::vector<core::function_view> unserved;  ///< have queued closures but no worker
+  std::vector<core::function_view> unserved;  ///< functions with queued closures but no worker
   std::vector<core::task_view> lost, late;
-  history::failed_jobs failed;  ///< during the last hour
+  history::failed_jobs failed;  ///< failed during the last hour
   history::failed_sessions failed_sessions;
   core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
   core::unmet_demand_view unmet_demand;

@@ -9,7 +9,7 @@
 namespace muster::web {
 namespace {
 
-// One alert counts the views beyond this number.
+// Limit of views with their own alert. One alert counts the remaining views.
 constexpr std::size_t singly = 3;
 
 std::string text_of(core::closure_options const& needs) {

@@ -1,5 +1,5 @@
-// An HTTP request, its response and their exchange, without socket or Beast types. Owned by the
-// connection during one exchange, web thread.
+// An HTTP request, its response and their exchange, without socket or Beast types. The connection
+// owns them during one exchange. Web thread.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +76,8 @@ class exchange {
   /// Sends the headers of a response whose body follows in pieces. Returns false if the client has
   /// disconnected or the request is a HEAD request.
   virtual coro::task<bool> begin_stream(response head) = 0;
-  /// Sends one piece and completes when the kernel has accepted it (back-pressure). Returns false
-  /// if the client has disconnected.
+  /// Completes when the kernel has accepted the piece (back-pressure). Returns false if the client
+  /// has disconnected.
   virtual coro::task<bool> write_piece(std::string piece) = 0;
   virtual coro::task<bool> end_stream() = 0;
 

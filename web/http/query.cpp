@@ -147,8 +147,8 @@ schema::json schema_of(query_parameter const& p) {
       return schema::boolean();
     case query_kind::duration:
       return schema::duration();
-    // Lower case is accepted as well. The schema omits it, because client generators would give
-    // both spellings the same name.
+    // Lower case is accepted as well. The schema omits lower case, because client generators would
+    // give both spellings the same name.
     case query_kind::choice:
       return schema::one_of(p.choices);
     case query_kind::page_token:

@@ -24,7 +24,7 @@ enum class body_kind : std::uint8_t {
   json,
   optional_json,   // like `json`, but the body can be missing
   json_or_ndjson,  // like `json`, or NDJSON that the handler reads in pieces
-  raw,             // at most the body limit
+  raw,             // any bytes, at most the body limit
 };
 
 enum class query_kind : std::uint8_t {
@@ -79,7 +79,7 @@ inline constexpr query_parameter timeout_parameter{"timeout", query_kind::durati
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};  // of a success; errors are problem details
+  std::string_view schema = {};  // schema name of a success; errors are problem details
   // The function is null if the schema is defined elsewhere.
   web::schema::json (*described)() = {};
 };
@@ -91,11 +91,11 @@ struct route {
   std::string_view id;
   std::string_view summary;
   std::vector<outcome> outcomes = {};
-  std::vector<std::string_view> media = {"application/json"};  // of a success; empty if it has no
-                                                               // content
+  std::vector<std::string_view> media = {"application/json"};  // media types of a success; empty if
+                                                               // it has no content
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
-  std::string_view schema = {};  // of a JSON body, or of its elements
+  std::string_view schema = {};  // schema name of a JSON body, or of its elements
   std::string_view example = {};
   bool conditional = false;  // supports `If-None-Match: *`
   bool idempotent = false;   // supports `Idempotency-Key`

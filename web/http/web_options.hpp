@@ -25,15 +25,16 @@ namespace muster::web {
 
 /// A client that exceeds a time limit is disconnected without a response.
 struct web_timeouts {
-  std::chrono::milliseconds idle = std::chrono::seconds(75);  // between two requests
+  std::chrono::milliseconds idle = std::chrono::seconds(75);  // time between two requests
   // Time limit for a request's header. For the first request on a connection, the time starts when
   // the connection is accepted.
   std::chrono::milliseconds header = std::chrono::seconds(10);
-  std::chrono::milliseconds body = std::chrono::seconds(30);   // for each 64 KiB of a request body
-  std::chrono::milliseconds write = std::chrono::seconds(30);  // for each 64 KiB of a response
+  std::chrono::milliseconds body = std::chrono::seconds(30);   // time for each 64 KiB of a request
+                                                               // body
+  std::chrono::milliseconds write = std::chrono::seconds(30);  // time for each 64 KiB of a response
   // After this time without a reply from the engine, the request is answered 503.
   std::chrono::milliseconds engine = std::chrono::seconds(10);
-  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // for each message
+  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // time for each message
   // Maximum time without a message from a client.
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);
 };
@@ -72,7 +73,7 @@ struct web_notifications {
 
 struct external_services {
   history_charts charts;
-  /// The reader is null if the server keeps no history. It must outlive the server.
+  /// The reader is null if the server keeps no history, and must outlive the server.
   server::history_reader* past = nullptr;
   web_notifications notices;
 };
@@ -86,8 +87,9 @@ struct web_options {
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   std::uint32_t header_limit_bytes = 16 * 1024;
   /// At the limit, a new connection replaces the oldest connection whose first header is
-  /// incomplete. If there is none, it replaces the oldest one whose first body is incomplete, or
-  /// else the one idle longest. If all are busy, the listener stops accepting connections.
+  /// incomplete. If every first header is complete, it replaces the oldest connection whose first
+  /// body is incomplete, or else the connection idle longest. If all connections are busy, the
+  /// listener stops accepting.
   std::size_t connections_max = 1024;
   /// Limit for each client address, separately for connections with an incomplete first header and
   /// with an incomplete first body. At the limit, the oldest connection is closed.
@@ -122,7 +124,7 @@ struct web_options {
   std::uint64_t boot = 0;  // random; identifies this process
   external_services outlets;
   bool read_only = false;
-  std::string dashboard_dir;  // for development: serve the dashboard from here
+  std::string dashboard_dir;  // development only: serve the dashboard from this directory
   web_tls tls;
 };
 

@@ -34,7 +34,7 @@ json_kind<std::string> text_kind(std::size_t max);
 /// Accepts 1 to 256 characters without control characters. `missing` is the error message for a
 /// missing or empty name.
 json_kind<std::string> a_function(std::string_view missing = "required: a function name");
-/// The core has the same limit in bytes.
+/// The core has an equal limit in bytes.
 inline constexpr std::size_t function_characters_max = 256;
 /// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. `positive` also rejects 0.
 json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);

@@ -47,7 +47,7 @@ class json_ref {
 
   std::string_view text_;
   json_ref const* parent_ = nullptr;
-  std::string_view key_;  // with quotes; empty in an array
+  std::string_view key_;  // includes the quotes; empty in an array
   std::size_t index_ = 0;
 };
 
@@ -72,7 +72,7 @@ class json_walk {
 std::string decode_json_string(std::string_view literal);
 
 /// Converts JSON values into typed fields and records the first failure. Read all fields, then
-/// check failed() once. One per request, web thread.
+/// check failed() once. Each request has one. Web thread.
 class json_check {
  public:
   bool failed() const { return failure_.has_value(); }

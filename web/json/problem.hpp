@@ -16,11 +16,11 @@ struct problem {
   muster::code code = muster::code::internal;
   std::string detail;
   std::string field;                            // for example "closures[3].args"
-  std::string limit;                            // with its unit
+  std::string limit;                            // includes the unit
   unsigned retry_s = 0;                         // Retry-After; 0 omits the header
   std::string allow;                            // allowed methods of a 405 response
-  std::string leader;                           // of a standby: "host:port"; empty if unknown
-  std::optional<std::uint64_t> line, accepted;  // of a partially accepted request
+  std::string leader;                           // "host:port", sent by a standby; empty if unknown
+  std::optional<std::uint64_t> line, accepted;  // progress of a partially accepted request
   std::optional<core::failure> failure;         // error of the user's function
 };
 

@@ -20,7 +20,7 @@ struct program_request {
 };
 
 program_request read_program(json_check& check, json_ref const& body);
-schema::named program_schema();  // of the request body
+schema::named program_schema();  // schema of the request body
 
 struct stop_request {
   std::optional<std::uint64_t> at_step;  // 0 selects the next step

@@ -29,8 +29,8 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   agents_topic() : changing_rows(topic_name::agents) {}
 
   /// `rows` contains each current row once; `more` counts the omitted rows. `ages` is JSON, valid
-  /// at `now`, of values that change continuously (heartbeat_ages.hpp). It is part of each snapshot
-  /// and, every two seconds, of a delta.
+  /// at `now`, of values that change continuously (heartbeat_ages.hpp). `ages` is part of each
+  /// snapshot and, every two seconds, of a delta.
   void update(std::vector<agent_row> rows, std::size_t more, core::time_point now,
               std::string ages);
 

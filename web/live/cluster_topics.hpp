@@ -31,9 +31,10 @@ struct cluster_rows {
 // Rows beyond these limits are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
-inline constexpr std::size_t barriers_shown = 100;         // for each cluster
-inline constexpr std::size_t barriers_shown_in_full = 10;  // for each cluster; with task names
-inline constexpr std::size_t missing_shown = 50;           // for each barrier
+inline constexpr std::size_t barriers_shown = 100;         // limit for each cluster
+inline constexpr std::size_t barriers_shown_in_full = 10;  // limit of barriers with task names in
+                                                           // each cluster
+inline constexpr std::size_t missing_shown = 50;           // limit for each barrier
 inline constexpr std::size_t events_shown = 300;
 /// Shorter waits are not shown, because they start and end with every training step.
 inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);

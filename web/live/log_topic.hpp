@@ -18,7 +18,7 @@ namespace muster::web {
 
 // The oldest line is removed at this limit.
 inline constexpr std::size_t log_lines_shown = 500;
-inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
+inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // size as JSON
 
 /// The position up to which a topic has log lines.
 struct log_position {

@@ -68,7 +68,7 @@ class subscriber {
   struct place {
     bool on = false;
     bool wants_snapshot = false;
-    bool wants_any = false;  // after a resume: send even an empty delta
+    bool wants_any = false;  // set after a resume: send even an empty delta
     std::uint64_t seq = 0;
   };
 

@@ -32,7 +32,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0, failed = 0;  // of the closures that the task answered
+    std::uint64_t finished = 0, failed = 0;  // number of closures that the task answered
     bool cordoned = false;
     int age = 0;  // 0 to 3: fresh, or more than 1, 2.5 or 10 heartbeat intervals
 

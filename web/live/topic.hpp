@@ -133,7 +133,7 @@ class changing_rows : public topic {
   // snapshot.
   static constexpr std::size_t removed_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number
+  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number of the removal
   // The highest sequence number that was dropped from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;

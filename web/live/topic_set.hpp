@@ -76,7 +76,7 @@ class topic_set {
   /// Bounded by the number of clients and websocket_watched_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::map<std::string, std::unique_ptr<rows_topic>> each_program_;
-  std::uint64_t watched_seq_ = 0;  // at least that of any earlier topic
+  std::uint64_t watched_seq_ = 0;  // at least the sequence number of any earlier topic
   std::unordered_set<subscriber*> clients_;
 };
 

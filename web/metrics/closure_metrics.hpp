@@ -49,11 +49,11 @@ struct measured_closures {
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;
   server::log_store::counts logs;
-  core::program_counts programs;  // from here on, of all clusters
+  core::program_counts programs;  // this and the following members cover all clusters
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the server started
-  std::vector<measured_steps> steps;       // of running programs
+  std::vector<measured_steps> steps;       // steps of running programs
 };
 
 measured_closures measure_closures(server::pools& all);

@@ -1,4 +1,4 @@
-// Counters of the web layer itself. One per web_server, web thread.
+// Counters of the web layer itself. Each web_server has one. Web thread.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace muster::web {
 
 struct web_metrics {
-  std::array<std::uint64_t, 600> requests{};  // by status code
+  std::array<std::uint64_t, 600> requests{};  // indexed by status code
   std::uint64_t connections = 0;              // currently open
   std::uint64_t connections_total = 0;
   connection_counts listener;  // without connections that have sent no request yet

@@ -1,5 +1,5 @@
-// Selects alerts for notifications: new alerts, and live alerts that have ended, each once. Pure
-// except for its own memory; one thread.
+// Selects alerts for notifications: new alerts, and live alerts that have ended, each once. Keeps
+// state only about known alerts. Used on one thread.
 //
 //   absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
 //

@@ -57,8 +57,8 @@ struct added_entries {
 /// thread.
 muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
 
-/// Returns engine work that calls `work(hub, slot)` if the token's limits allow `added(hub)`. Both
-/// run in one engine step, so that concurrent requests cannot exceed the limits together.
+/// Returns engine work that calls `work(hub, slot)` if the token's limits allow `added(hub)`. Check
+/// and work run in one engine step, so that concurrent requests cannot exceed the limits together.
 template <class Added, class Work>
 auto with_room_for(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),

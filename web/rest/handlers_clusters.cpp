@@ -15,7 +15,7 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::string torch_address;  // of its TCPStore; empty if there is none
+  std::string torch_address;  // TCPStore address; empty if there is none
   bool torch_store = false;
   bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // set once the cluster has had workers or jobs

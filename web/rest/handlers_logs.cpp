@@ -22,7 +22,7 @@ log_answer lines(server::hub& h, server::log_target of, log_query const& q) {
 }
 
 // Waits in the log store for a line, and in the core for the end of the closure or the deadline.
-// The first to complete removes the other.
+// The first wait to complete removes the other wait.
 struct log_wait {
   server::log_store::wait_id line{};
   core::call_id end{};

@@ -151,7 +151,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   out.key("name").string(name);
   out.key("in").string(in);
   if (required) out.key("required").boolean(true);
-  // Scripts send an empty value if a variable is empty. It is treated as absent.
+  // Scripts send an empty value if a variable is empty. An empty value is treated as absent.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));

@@ -44,7 +44,7 @@ class sign_in_table {
   };
   void make_room(std::string_view token, clock::time_point now);
 
-  std::map<std::string, sign_in, std::less<>> all_;  // by the identifier's digest
+  std::map<std::string, sign_in, std::less<>> all_;  // keys are digests of identifiers
   std::uint64_t uses_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The services that all handlers can use. One per web_server, web thread.
+// The services that all handlers can use. Each web_server has one. Web thread.
 #pragma once
 
 #include <chrono>

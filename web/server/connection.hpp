@@ -49,7 +49,7 @@ struct connection_set {
 /// A client that has sent its first header, or the start of a TLS handshake if `tls` is set.
 struct accepted_client {
   boost::asio::ip::tcp::socket socket;
-  boost::asio::ip::address address;  // of the client, even behind a relay
+  boost::asio::ip::address address;  // client address, even behind a relay
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 

@@ -1,5 +1,5 @@
-// Implements serve_connection(). One task of the web server's group, web thread. Includes Beast, so
-// only http_connection.cpp and http_connection_io.cpp may include this header.
+// Implements serve_connection(). Runs in one task of the web server's group, on the web thread.
+// Includes Beast, so only http_connection.cpp and http_connection_io.cpp may include this header.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>

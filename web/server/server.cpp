@@ -37,7 +37,7 @@ using boost::system::error_code;
 namespace {
 // Pause after a failed accept, or while all connections are busy.
 constexpr std::chrono::milliseconds accept_pause{50};
-// Accepts in one turn, before the accepted connections are handled.
+// Maximum number of accepts in one turn, before the accepted connections are handled.
 constexpr int accepts_a_turn = 16;
 // Tasks other than connections: accept loop, WebSocket hub, end.
 constexpr std::size_t other_tasks = 8;

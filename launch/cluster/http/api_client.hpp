@@ -20,7 +20,7 @@ namespace muster::cluster {
 constexpr std::size_t api_answer_bytes_max = 16 * 1024 * 1024;
 
 struct api_service {
-  std::string ca_file = {};  // for https://; if empty, the system's CAs are used
+  std::string ca_file = {};  // CA file for https://; if empty, the system's CAs are used
   bool verify = true;
   /// Called before each try, so that a renewed token is used. If empty, no token is sent.
   std::function<std::string()> token = {};

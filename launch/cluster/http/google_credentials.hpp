@@ -1,6 +1,6 @@
-// Application-default credentials for Google's APIs, used if no token is configured. They are the
-// file in GOOGLE_APPLICATION_CREDENTIALS, or the file of `gcloud auth application-default login`,
-// or the machine's service account from the metadata server.
+// Application-default credentials for Google's APIs, used if no token is configured. The
+// credentials are the file in GOOGLE_APPLICATION_CREDENTIALS, or the file of `gcloud auth
+// application-default login`, or the machine's service account from the metadata server.
 //
 // The file is read whenever a token is requested; tokens are cached until shortly before they
 // expire. Not thread-safe; blocks up to `api_limits`. Errors never contain the file's content.

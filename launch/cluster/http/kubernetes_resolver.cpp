@@ -18,7 +18,7 @@ namespace cluster {
 struct kubernetes_pod {
   std::string name_space, name, phase, pod_ip, host_ip;
   bool ending = false;        // the pod is being deleted
-  std::string hostname = {};  // if empty, the pod's name
+  std::string hostname = {};  // if empty, the pod's name is used
   /// {"GPU", 8} for a container limited to nvidia.com/gpu: 8.
   std::map<std::string, int> accelerators = {};
 };
@@ -55,7 +55,8 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
   return all;
 }
 
-/// A listing can expire while its pages are read. It is restarted this many times.
+/// A listing can expire while its pages are read. The listing is then restarted, at most this many
+/// times.
 constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
 

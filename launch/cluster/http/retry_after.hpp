@@ -7,8 +7,8 @@
 
 namespace muster::cluster {
 
-/// Parses a `Retry-After` header, in seconds or as a date. Returns nullopt if it is missing or
-/// malformed. Never negative.
+/// Parses a `Retry-After` header, in seconds or as a date. Returns nullopt if the header is missing
+/// or malformed. The result is never negative.
 std::optional<std::chrono::milliseconds> retry_after(std::string_view header,
                                                      std::chrono::system_clock::time_point now);
 

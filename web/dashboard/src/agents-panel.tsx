@@ -1,4 +1,4 @@
-// Agents that failed are separate from agents that failed as a consequence.
+// Agents that failed first are separate from agents that failed because of them.
 
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';

@@ -16,8 +16,8 @@ export interface Looked<T> extends Look<T> {
 interface Options<T> {
   every?: number; // ms between a response and the next request
   over?(value: T): boolean; // whether the value is final
-  keep?: boolean; // for filters: keep the old response until a changed request is answered
-  read?(path: string): Promise<T>; // for values that need several requests
+  keep?: boolean; // list filters: keep the old response until a changed request is answered
+  read?(path: string): Promise<T>; // replaces `get` if a value needs several requests
 }
 
 // An empty path sends no request.

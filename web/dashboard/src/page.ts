@@ -26,7 +26,7 @@ export const fast = signal(0);
 export const link = signal<Link>('connecting');
 export const paused = signal(false);
 export const query = chosen('q');
-export const rebooted = signal(false); // until the user has read the notice
+export const rebooted = signal(false); // cleared when the user has read the notice
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
@@ -63,7 +63,7 @@ export function dataAge(): number {
 // The server shows the data of a stopped server, whose clock is frozen.
 export const stands = computed(() => session.value?.read_only ?? false);
 
-// Returns the server time. It is frozen with the page; otherwise, healthy heartbeats would seem to age.
+// Returns the server time. The time is frozen with the page; otherwise, healthy heartbeats would seem to age.
 export function viewNow(): number {
   return frozen.value || stands.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
 }
@@ -150,7 +150,7 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  want(hidden ? ['counters', 'attention'] : topics()); // for the tab's title and icon
+  want(hidden ? ['counters', 'attention'] : topics()); // needed for the tab's title and icon
   if (!hidden) {
     socket.connect();
     requestFrame();

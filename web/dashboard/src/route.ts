@@ -36,7 +36,7 @@ export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 
 }
 
 export const picked = chosen('cluster'); // empty for the main port's cluster
-export const prefix = chosen('prefix'); // of the keys
+export const prefix = chosen('prefix'); // key prefix
 
 function take(): void {
   const url = normal(here());

@@ -10,7 +10,7 @@ import { choose, chosen } from './route';
 
 const SPAN_MS = 60_000;
 const WRITE_MS = 250;
-const AHEAD = 0.03; // of the span, to the right of the current time
+const AHEAD = 0.03; // fraction of the span, to the right of the current time
 
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });

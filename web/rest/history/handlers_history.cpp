@@ -90,7 +90,7 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
   bool const since = !query.text("from_ms").empty();
   auto prepare = [q, cluster, steps, since](engine_services& services) {
     auto const pool = services.pools.named(cluster);
-    using names = std::pair<std::string, std::string>;  // in spans, displayed
+    using names = std::pair<std::string, std::string>;  // name in spans, displayed name
     auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
                                                          (*pool)->state().configuration().cluster})
                            : pool.error();

@@ -13,7 +13,7 @@ namespace muster::web {
 
 struct wanted_text {
   std::string text;
-  bool ignore_case = false;  // of ASCII letters
+  bool ignore_case = false;  // ignores the case of ASCII letters only
 
   bool is_in(std::string_view line) const;
 };
@@ -27,7 +27,7 @@ void members(member_list const& m, found_line const& l);
 
 struct found_rank_line {
   std::uint32_t rank = 0, attempt = 0;
-  std::uint64_t offset = 0;  // of the line in the rank's output
+  std::uint64_t offset = 0;  // byte offset of the line in the rank's output
   std::string task, text;
 };
 void members(member_list const& m, found_rank_line const& l);

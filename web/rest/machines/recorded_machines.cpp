@@ -53,7 +53,7 @@ class machine_fold {
   }
 
  private:
-  using counts = std::array<std::uint32_t, figures.size()>;  // of values in the last sample
+  using counts = std::array<std::uint32_t, figures.size()>;  // number of values in the last sample
 
   void add(seen_machine& to, counts& n, server::recorded_machine const& m,
            core::time_point at) const {

@@ -16,8 +16,8 @@ namespace muster::web {
 struct machine_filter {
   std::string task, host;
   /// Selects one machine for each of these hosts, because all workers of a host report the same
-  /// data. It is that of a listed worker, or of any worker if the list is empty. The server's own
-  /// machine is never selected, because its control group can differ.
+  /// data. The machine is that of a listed worker, or of any worker if the list is empty. The
+  /// server's own machine is never selected, because its control group can differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {

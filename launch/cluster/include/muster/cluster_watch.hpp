@@ -1,7 +1,8 @@
 // Polls a resolver on a separate thread and reports changes.
 //
-// Handlers are called on that thread, one at a time, never after stop() has returned. They must not
-// throw or stop the watch. After a failure, the delay doubles, and the last cluster stays valid.
+// Handlers are called on that thread, one at a time, never after stop() has returned. Handlers must
+// not throw or stop the watch. After a failure, the delay doubles, and the last cluster stays
+// valid.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The hosts of a SageMaker training job: SM_HOSTS (a JSON list) and SM_CURRENT_HOST. All are
+// The hosts of a SageMaker training job: SM_HOSTS (a JSON list) and SM_CURRENT_HOST. All hosts are
 // workers, sorted by name. Otherwise works like tf_config_resolver.
 #pragma once
 

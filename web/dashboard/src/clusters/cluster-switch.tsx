@@ -1,5 +1,5 @@
 // Selects the cluster that all pages show. Links preserve the selection. Pages of a single cluster show only its name.
-// Hidden if there is only one cluster.
+// The control is hidden if there is only one cluster.
 
 import { useRef } from 'preact/hooks';
 import { fares, health } from '../model/cluster-health';

@@ -4,7 +4,7 @@
 // sweeps back and forth. A layer of thousands of nodes, such as a map without dependencies, is folded into columns.
 
 export interface Place {
-  x: number; // in units of a node's pitch
+  x: number; // unit: a node's pitch
   y: number;
   layer: number;
 }

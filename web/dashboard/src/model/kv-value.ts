@@ -1,6 +1,6 @@
 export type Look = 'text' | 'json' | 'hex';
 
-const SHOWN_BYTES = 64 * 1024; // of hex and text; more would slow down the page
+const SHOWN_BYTES = 64 * 1024; // limit of hex and text; more would slow down the page
 
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];

@@ -2,7 +2,7 @@
 
 interface Block {
   left: number;
-  top: number; // of the first row of cells
+  top: number; // top of the first row of cells
   labelTop: number;
   labelWidth: number;
   count: number;
@@ -27,9 +27,9 @@ interface Bounds {
 const MAX_PITCH = 40;
 const MIN_PITCH = 3;
 const LABEL = 20; // CSS pixels of a group's title
-const GAP = 8; // below a group's cells
-const LEAST = 190; // of a group next to another, so that its title is readable
-const BESIDE = 24; // between two such groups
+const GAP = 8; // gap below a group's cells
+const LEAST = 190; // width that keeps the title readable next to another group
+const BESIDE = 24; // gap between two groups side by side
 
 function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bounds): number {
   const columns = Math.max(1, Math.floor(width / pitch));
@@ -46,7 +46,7 @@ export function layout(counts: readonly number[], bounds: Bounds): Layout {
 
   const most = Math.max(1, Math.floor(width / pitch));
   const blocks: Block[] = [];
-  let top = 0; // of the next groups
+  let top = 0; // top of the next groups
   let left = width; // end of the current line; `width` means that it is full
   let line = 0; // top of the current line
   for (const count of counts) {

@@ -9,7 +9,7 @@ interface PageRow {
   path: string; // '*' is the segment of the subject
   title: string;
   rail?: string; // missing if the page is reached through other pages
-  group?: Group; // if missing, above all sections
+  group?: Group; // section of the rail; if missing, the page is above all sections
   key?: string; // pressed after "g"
   find?: string; // label of the search field; if missing, there is no field
   cluster?: boolean; // the page shows one selectable cluster

@@ -87,8 +87,8 @@ type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
-  main: boolean; // on the server's own port; its tasks include closure workers
-  address: string; // for agents; can be empty
+  main: boolean; // uses the server's own port; its tasks include closure workers
+  address: string; // address for agents; can be empty
   tasks: number;
   has_workers: boolean; // closure workers have connected
   failed_jobs?: number; // failed jobs and sessions, as in the list of jobs
@@ -124,9 +124,9 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  unheard?: boolean; // from before a server restart, without a heartbeat since
-  // The last heartbeat, if heartbeats have ended. Otherwise from the ages column, with a precision of 1/48 of the
-  // heartbeat timeout.
+  unheard?: boolean; // no heartbeat since a server restart
+  // Time of the last heartbeat, if heartbeats have ended. Otherwise from the ages column, with a precision of 1/48 of
+  // the heartbeat timeout.
   seen: number;
   devices: number;
   device_names?: string[];

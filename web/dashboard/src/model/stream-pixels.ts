@@ -8,19 +8,19 @@ import type { View } from './time-view';
 export interface PixelPicture {
   stream: Stream;
   lanes: readonly Lane[];
-  hues: Uint8Array; // by function number
+  hues: Uint8Array; // indexed by function number
   view: View;
   now: number;
   width: number; // this and all sizes are in device pixels
   height: number;
   laneHeight: number;
-  top: number; // of the first lane; negative if it is scrolled out of view
+  top: number; // top of the first lane; negative if it is scrolled out of view
   scale: number; // device pixels per CSS pixel
 }
 
 export interface Palette {
-  bars: Uint32Array; // by code
-  line: number; // between lanes, and the marks of the axis
+  bars: Uint32Array; // indexed by code
+  line: number; // line between lanes, and the marks of the axis
 }
 
 // Failed, cancelled and lost bars are drawn as shapes over the pixels.
@@ -35,7 +35,7 @@ export interface Bad {
 export interface LaneBox {
   first: number;
   last: number; // one past the last visible lane
-  air: number; // above and below the bars of a lane
+  air: number; // space above and below the bars of a lane
 }
 
 export function lanesInSight({ lanes, laneHeight, top, height, scale }: PixelPicture): LaneBox {

@@ -50,7 +50,7 @@ function put(codes: Uint8Array, left: number, right: number, code: number): void
   const first = Math.max(0, Math.floor(left));
   let last = Math.min(codes.length, Math.max(first + 1, Math.round(right)));
   if (code >= BAD_CANCELLED) {
-    last = Math.min(codes.length, Math.max(first + 2, last)); // to be visible
+    last = Math.min(codes.length, Math.max(first + 2, last)); // at least two pixels, to be visible
     for (let x = first; x < last; ++x) if (code >= codes[x]!) codes[x] = code;
     return;
   }

@@ -1,7 +1,7 @@
 // Past and current work of each worker: bars in columns, and the bars of each lane. Plain data.
 //
 // The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently. This
-// keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive in the order of
+// rule keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive in the order of
 // their ends, so only the last ends of the rows are compared. Ends are measured when messages arrive, so bars of a slot
 // can overlap slightly. There are still no more rows than slots.
 
@@ -59,14 +59,14 @@ export class Stream {
   since = 0; // bars are complete from this time
   now = 0; // server time of the newest response
   next = 0; // sequence number after the newest bar
-  lanes: Lane[] = []; // by cluster, job and index
+  lanes: Lane[] = []; // sorted by cluster, job and index
   readonly functions: string[] = [];
   at: Columns = columns(1024);
   closures: string[] = [];
   jobs: string[] = [];
 
   private byKey = new Map<string, Lane>();
-  private laneList: Lane[] = []; // by number
+  private laneList: Lane[] = []; // indexed by number
   private functionNumbers = new Map<string, number>();
 
   laneOf(bar: number): Lane {

@@ -6,7 +6,7 @@
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // for states unknown to this page: marked, but no alarm
+const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // shown for unknown states: marked, but no alarm
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
 // The row of a healthy task is sent again only when its heartbeat age crosses one of these limits (in intervals).
@@ -59,7 +59,7 @@ export class Tasks {
   version = 0; // counts all changes
   stateVersion = 0; // a state or the rows changed
   rowsVersion = 0; // rows were added, removed or renamed
-  jobNames: string[] = []; // with the cluster, except for the main cluster
+  jobNames: string[] = []; // includes the cluster, except for the main cluster
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
   readonly problems = new Set<number>(); // IDs of rows that are not CONNECTED
 

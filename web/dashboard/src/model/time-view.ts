@@ -7,7 +7,7 @@ export interface View {
 
 export const MIN_SPAN = 20; // ms
 export const MAX_SPAN = 86_400_000;
-const EDGE = 0.02; // of the length
+const EDGE = 0.02; // fraction of the length
 
 export const spanOf = (view: View): number => view.to - view.from;
 

@@ -17,7 +17,7 @@ const SPARE = 3; // rows kept beyond each edge
 
 export interface Column<Row> {
   title: string;
-  width: string; // of a CSS grid
+  width: string; // column width in a CSS grid
   right?: boolean;
   narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns
   sort?: string; // the server's name of the column, if rows can be sorted by it
@@ -33,7 +33,7 @@ export interface Sorting {
 }
 
 export interface GridProps<Row> {
-  id: string; // of the panel whose title labels the list
+  id: string; // ID of the panel whose title labels the list
   testid?: string; // other name for tests
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;

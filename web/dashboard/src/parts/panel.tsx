@@ -7,8 +7,8 @@ interface Props {
   id: string;
   title: string;
   note?: ComponentChildren;
-  aside?: ComponentChildren; // on the right
-  span: 4 | 8 | 12; // of twelve columns
+  aside?: ComponentChildren; // shown on the right
+  span: 4 | 8 | 12; // number of columns, of twelve
   children: ComponentChildren;
 }
 

@@ -25,7 +25,7 @@ interface CellProps {
   r: RankView;
   card: boolean;
   pressed: boolean;
-  stop: boolean; // of the Tab key
+  stop: boolean; // whether the Tab key stops here
   choose(rank: number): void;
 }
 

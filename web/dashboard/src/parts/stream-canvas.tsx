@@ -219,7 +219,7 @@ function Axis({ width, left }: { width: number; left: number }) {
       {ticks(view, width).map(({ at, label }) => {
         const share = (at - view.from) / spanOf(view);
         const half = (label.length * LETTER) / 2;
-        if (share * width < half || (1 - share) * width < half) return null; // it would be cut off
+        if (share * width < half || (1 - share) * width < half) return null; // the label would be cut off
         return (
           <span key={at} style={{ left: `${share * 100}%` }}>
             {label}

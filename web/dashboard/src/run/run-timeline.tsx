@@ -257,7 +257,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
 
 // Moving these two elements repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
-  const elsewhere = crosshair.value; // of another chart
+  const elsewhere = crosshair.value; // time in another chart
   const began = drag.value;
   const x = cross.value?.x ?? (elsewhere === null ? -1 : (elsewhere - view.from) / (view.to - view.from));
   if (x < 0 || x > 1) return null;

@@ -10,7 +10,7 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // for earlier attempts, only their times are drawn
+const DETAILS = 12; // limit; for earlier attempts, only their times are drawn
 export const SAMPLES = 720; // an hour
 export const SAMPLES_OF_MANY = 240; // limits the size of a response
 const EVERY = 5000; // ms

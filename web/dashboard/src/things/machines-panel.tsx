@@ -39,7 +39,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
 
 interface TableProps {
   of: Listed;
-  range: Range | null; // of the lines; null for all samples
+  range: Range | null; // range of the lines; null for all samples
   zoomed: Range | null;
   title: string;
   named: boolean;
@@ -122,7 +122,7 @@ interface FigureProps extends Range {
   at: number | null;
 }
 
-const LEAST_DRAG = 0.05; // of the width; less is a click
+const LEAST_DRAG = 0.05; // fraction of the width; less is a click
 
 function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
   const began = useRef<number | null>(null);

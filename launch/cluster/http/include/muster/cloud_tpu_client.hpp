@@ -44,8 +44,8 @@ class cloud_tpu_client {
   struct options {
     /// If not set, the TPU is taken from the environment.
     std::optional<std::vector<std::string>> tpu = {};
-    std::string project = {};  // if empty, from the metadata server
-    std::string zone = {};     // if empty, from the metadata server
+    std::string project = {};  // if empty, read from the metadata server
+    std::string zone = {};     // if empty, read from the metadata server
     std::string api_url = "https://tpu.googleapis.com";
     std::string api_version = "v2";
     /// URL of a discovery document that contains the address of the API; "{api}" and "{apiVersion}"
@@ -78,7 +78,7 @@ class cloud_tpu_client {
   /// @throws cluster_error not_ready: `TPU "n" is not yet ready; state: "CREATING"`
   tpu_node ready_node();
 
-  /// Returns the address of each host, such as "10.0.0.1:8470"; nothing for `local`. Throws as
+  /// Returns the address of each host, such as "10.0.0.1:8470", and nothing for `local`. Throws as
   /// ready_node().
   std::vector<std::string> endpoints();
 

@@ -21,9 +21,9 @@ class gce_resolver : public cluster_resolver {
   static constexpr int pages_max = 2000;
 
   struct options {
-    std::string project = {};  // if empty, from the metadata server
-    std::string zone = {};     // if empty, from the metadata server
-    std::string region = {};   // of a regional group, which has no zone
+    std::string project = {};  // if empty, read from the metadata server
+    std::string zone = {};     // if empty, read from the metadata server
+    std::string region = {};   // set for a regional group, which has no zone
     std::string instance_group;
     /// Expected number of machines; 0 accepts any number. A different number is not_ready.
     int tasks = 0;

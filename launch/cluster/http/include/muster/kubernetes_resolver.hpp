@@ -65,7 +65,8 @@ class kubernetes_resolver : public cluster_resolver {
   /// @throws cluster_error missing outside of a pod, unreachable without an answer
   muster::cluster_spec cluster_spec() override;
 
-  // Returns the value that was set, or that the last cluster_spec() found; calls it if needed.
+  // Returns the value that was set or that the last cluster_spec() found. Calls cluster_spec() if
+  // needed.
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
   std::optional<std::string> task_type() override;

@@ -13,7 +13,7 @@ struct tpu_name {
   std::string name;
   bool local = false;                  // the chips of this machine
   std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
-  std::string project, zone;           // if the given name contains them
+  std::string project, zone;           // set if the given name contains them
 
   /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.
   std::string master = {};
@@ -25,7 +25,7 @@ struct tpu_name {
 };
 
 constexpr int tpu_port = 8470;
-/// Maximum for one text.
+/// Maximum number of endpoints in one text.
 constexpr std::size_t tpu_endpoints_max = 100'000;
 
 /// Returns the TPU in `given`, or in KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG, in

@@ -31,7 +31,7 @@ interface Named {
 }
 
 export const PROGRAMS_MAX = 8; // newest matching programs; each search asks their workers
-const JOBS_MAX = 4; // with the same name
+const JOBS_MAX = 4; // limit of jobs with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
@@ -66,7 +66,7 @@ export interface Found {
 }
 export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
 
-export const LINES_MAX = 2000; // for each source
+export const LINES_MAX = 2000; // limit for each source
 const STEP = 100;
 const PAGES_MAX = 20; // per step; pages can be empty
 
@@ -100,7 +100,7 @@ const SHOWN = 600;
 const BEFORE = 120; // characters before the first match in a longer line
 const MARKS_MAX = 50;
 
-const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // as the server compares
+const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // the server compares in the same way
 
 // Marks the matches; of a long line, returns the part around the first match.
 export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {

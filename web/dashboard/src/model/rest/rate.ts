@@ -19,7 +19,7 @@ export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
   return [...samples.filter((s) => s.at >= next.at - WINDOW_MS), next];
 }
 
-// Closures per second: recently, or since the start of the job if there are few samples. Null if unknown.
+// Returns closures per second: recently, or since the start of the job if there are few samples. Null if unknown.
 export function rateOf(samples: readonly Sample[], created: number): number | null {
   const first = samples[0];
   const last = samples.at(-1);

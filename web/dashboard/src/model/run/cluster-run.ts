@@ -20,8 +20,8 @@ export interface ClusterRun {
   seen: Seen;
 }
 
-// An agent ends at the time of its event, or at its last heartbeat. An agent that failed as a consequence ends with the
-// run. Barriers and events belong to the newest run; earlier runs have only times and causes.
+// An agent ends at the time of its event, or at its last heartbeat. An agent that failed because of another agent ends
+// with the run. Barriers and events belong to the newest run; earlier runs have only times and causes.
 export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));

@@ -12,18 +12,18 @@ export interface Strip {
 export interface Layout {
   height: number;
   each: number; // pixels of a lane; below 1 if there are many
-  tops: readonly number[]; // of lanes
+  tops: readonly number[];
   names: readonly { top: number; text: string }[]; // ranks with hosts, or only hosts if space is short
   strips: readonly Strip[];
-  chart: number; // of the chart of steps; -1 if there is none
+  chart: number; // top of the chart of steps; -1 if there is none
 }
 
 export const LANES_MAX = 384; // pixels of all lanes together
 export const STRIP = 22;
 export const AXIS = 18;
 export const CHART = 46;
-const LINE = 13; // of a name
-export const STRIPS_MAX = 12; // with more hosts there are no strips, to leave room for lanes
+const LINE = 13; // height of a name
+export const STRIPS_MAX = 12; // above this number of hosts there are no strips, to leave room for lanes
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
   const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; problems are then drawn on top

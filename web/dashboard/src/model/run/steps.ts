@@ -57,7 +57,7 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // if there are more, an even selection
+const OF_RANKS = 64; // an even selection if there are more
 
 // The median of the ranks, and the longest step of any rank, for each bucket.
 export interface StepCurve {
@@ -90,7 +90,7 @@ export interface StepRow {
   slow: number;
 }
 
-// Lists ranks with slow steps in the range first, then those with the longest steps.
+// Lists ranks with slow steps in the range first, then the ranks with the longest steps.
 export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
   const rows = new Map<number, StepRow & { medians: number[] }>();
   for (const c of cells) {

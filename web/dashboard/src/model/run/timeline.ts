@@ -29,7 +29,7 @@ export interface RunMark {
 }
 // A passed barrier, from the arrival of half of its members to the last arrival.
 export interface RunBarrier extends Range {
-  lane: number; // of the last member; -1 if unknown
+  lane: number; // lane of the last member; -1 if unknown
   late: boolean;
   text: string;
 }
@@ -51,11 +51,11 @@ export interface Seen {
   details?: ReadonlyMap<number, AttemptDetail>;
   alerts?: readonly AttentionRow[];
   meetings?: readonly BarrierView[];
-  names?: readonly string[]; // of ranks with names other than their numbers
+  names?: readonly string[]; // names of ranks that are not their numbers
   each?: 'run' | 'attempt';
 }
 
-export const LATE_MS = 500; // after half of the members; the barrier's line is then red
+export const LATE_MS = 500; // delay after half of the members; above it, the barrier's line is red
 
 const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
   NONE: ['running', 'running'],
@@ -216,7 +216,7 @@ export function zoomed(r: Range, begin: number, end: number, whole: Range): Rang
 // Two fingers at fractions a and b of the width have moved to c and d. The points under the fingers stay in place.
 export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
   if (Math.abs(d - c) < 0.02) return r;
-  const scale = (b - a) / (d - c); // of the length
+  const scale = (b - a) / (d - c); // change of the length
   return zoomed(r, a - c * scale, a - c * scale + Math.abs(scale), whole);
 }
 
