@@ -62,6 +62,7 @@ class blob_table {
 
   /// Returns whether the blob is stored. If so, restarts the time until its removal.
   bool touch(std::string_view hash, time_point now);
+  /// Returns false if the blob is not stored.
   bool hold(std::string_view hash);
   bool is_held(std::string_view hash) const;
   void release(std::string_view hash, time_point now);
@@ -87,7 +88,7 @@ class blob_table {
     std::uint32_t holds = 0;
     std::uint32_t pins = 0;
     bool there = false;
-    bool left = false;
+    bool left = false;  // the blob was held and has not been touched since
     place at{};
   };
   using entries = std::unordered_map<std::string, entry>;

@@ -4,7 +4,8 @@
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
-// referred within `told` of its announcement. Clients hold arguments, and decide when to drop them.
+// referred within `told` of its announcement. Clients hold arguments, decide when to drop them, and
+// can upload them again even after their stream was lost.
 //
 //              hold                     copy                  its maker leaves
 //   unknown ─────────► with its maker ─────────► with several ─────────────────► with copies
@@ -51,7 +52,7 @@ struct holder_limits {
 
 struct holder_hello {
   std::string socket;
-  std::string task{};
+  std::string task{};    // empty for a client
   std::string host{};    // equal if processes can reach each other's sockets; empty: unknown
   holder_id former = 0;  // secret id of the process's previous stream, or 0
 };

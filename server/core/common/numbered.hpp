@@ -30,6 +30,7 @@ class numbered {
   T& operator[](Number n) { return *cells_[raw(n)]; }
   T const& operator[](Number n) const { return *cells_[raw(n)]; }
 
+  /// Calls `f(n, state)` in ascending order of `n`.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < cells_.size(); ++i)

@@ -54,6 +54,7 @@ class slot_table {
 
   std::size_t size() const { return slots_.size() - free_.size(); }
 
+  /// Calls `f(id, object)` in slot order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)

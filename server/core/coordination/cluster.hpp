@@ -56,6 +56,7 @@ class cluster {
   /// Heartbeat timeouts start now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
+  /// Returns false if the request was refused without any effect.
   bool perform(time_point now, request& r, effects& fx);
   void call_abandoned(time_point now, call_id call, effects& fx) {
     current_->call_abandoned(now, call, fx);

@@ -40,6 +40,7 @@ class clusters {
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
+  /// Does not contain running barriers.
   std::vector<fact> everything() const;
   /// Returns the complete state as changes, equivalent to all past changes.
   changes whole() const;

@@ -20,7 +20,7 @@ class touched {
   bool anew = false;
   bool declared = false;
   std::vector<task_index> tasks;  ///< sorted, without duplicates
-  std::vector<std::string> keys;
+  std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;
   std::vector<std::string> forgotten;
 

@@ -7,7 +7,8 @@
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
 // draw waits, because splits that were already drawn can be requeued. When all closures that hold
 // splits are waiting, each draw is answered with the end of the dataset. A closure reads a single
-// epoch. Engine thread only. Limits: dataset_limits; waiting draws: object_limits.
+// epoch: the epoch of its first split, or the epoch that it requests. Engine thread only. Limits:
+// dataset_limits; waiting draws: object_limits.
 #pragma once
 
 #include <deque>
@@ -72,7 +73,7 @@ class dataset {
   enum class split_state : std::uint8_t { queued, drawn, done };
   struct holder {
     std::uint32_t attempt = 0;
-    std::uint32_t epoch = datasets::any_epoch;
+    std::uint32_t epoch = datasets::any_epoch;  // any_epoch until known
     std::string worker{};
     std::map<std::uint32_t, bool> held{};  // splits; true if read to the end
     std::size_t waits = 0;

@@ -112,6 +112,7 @@ class object_table {
   void answered(stream_id stream, object_id id, call_answer a);
 
   void tick(time_point now);
+  /// Returns a time not later than the next expiry.
   time_point due() const { return due_; }
 
   object_limits const& limits() const { return limits_; }

@@ -38,6 +38,7 @@ class stateful_tasks {
   /// `until`: time at which the task is lost. Returns the alarm's number, or 0 if the task is
   /// unknown or already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
+  /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
   /// REQUIRES: the task is known.
@@ -60,7 +61,7 @@ class stateful_tasks {
   struct entry {
     std::uint64_t number = 0;
     core::incarnation incarnation{};
-    time_point lost_at = never;
+    time_point lost_at = never;  // never: the task is connected
     std::set<session_number> users;
   };
 

@@ -26,7 +26,7 @@ struct placement_class {
   explicit placement_class(std::uint32_t i) : index(i), sessions(session_turn{i}) {}
 
   std::uint32_t index;
-  std::vector<function_id> functions;
+  std::vector<function_id> functions;    // sorted
   std::vector<std::uint32_t> satisfied;  // requirement numbers, sorted
   bool by_name_only = false;             // workers accept only closures that select them explicitly
   std::vector<bool> has;

@@ -76,7 +76,7 @@ class requirement_table {
 
  private:
   struct entry {
-    requirement const* what = nullptr;
+    requirement const* what = nullptr;  // null: the number is free
     std::uint32_t holders = 0;
   };
   std::map<requirement, std::uint32_t> numbers_;

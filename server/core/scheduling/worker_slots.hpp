@@ -55,7 +55,7 @@ struct worker_slots {
   slot_list prefetched;  // sent but not started, oldest first
   resource_amounts free;
   resource_amounts lent;
-  std::vector<per_worker_id> built;
+  std::vector<per_worker_id> built;  // sorted
   std::vector<std::uint32_t> satisfied;
   placement_class* placed = nullptr;
 

@@ -152,7 +152,7 @@ class session_table {
   std::vector<std::unique_ptr<session>> own_;
   std::vector<session*> by_number_;
   std::unordered_map<std::string, session_id> by_key_;
-  std::deque<session_id> finished_;
+  std::deque<session_id> finished_;  // oldest first; can contain removed sessions
   std::size_t finished_count_ = 0;
   std::deque<session_id> ended_;
   std::size_t ended_count_ = 0;

@@ -39,6 +39,7 @@ class lineage_book {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
+  /// Records that an unfinished user uses this large input. Repeated calls have no effect.
   void use(closure_id user, closure_id input);
   /// Returns whether the user's value should be copied to the server now.
   /// @param again whether the user's value can be lost.

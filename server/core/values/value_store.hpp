@@ -88,12 +88,14 @@ class value_store {
   /// REQUIRES: the value is on disk or being written.
   std::uint64_t disk_size(closure_id id) const { return spilled_.at(id); }
 
+  /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
   /// Returns why the session's oldest value must be dropped, or nothing.
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
+  /// Excludes values that are being written.
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   bool full() const { return bytes() > bytes_max(); }
   slot pop_oldest_on_disk();
@@ -129,6 +131,7 @@ class value_store {
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
+  /// Records that the closure runs again. The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within

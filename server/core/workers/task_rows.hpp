@@ -113,7 +113,7 @@ class task_rows {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;
+    std::vector<task_row*> silent;    // attached tasks that the caller must treat as lost
     std::vector<task_row*> given_up;  // tasks whose recovery timeout has just elapsed
     bool forgot = false;
   };

@@ -111,8 +111,8 @@ struct task_registered {
 enum class failed_why : std::uint8_t {
   reported,
   silent,
-  connection_closed,
-  restarted,
+  connection_closed,  ///< no message arrived after the connection was closed
+  restarted,          ///< another process tried to replace it without permission
   generation_failed,  ///< all tasks failed, because errors could not be delivered
   registration_failed,
   shutdown_failed,
@@ -212,9 +212,9 @@ enum class barrier_outcome : std::uint8_t {
   task_failed,
   task_left,
   in_error_before,
-  miscounted,
-  unknown_participant,
-  other_participants,  ///< a call names different participants from the first call
+  miscounted,           ///< a call has a different use count
+  unknown_participant,  ///< a call names a task that is not in the cluster
+  other_participants,   ///< a call names different participants from the first call
   no_participant,
   given_up,
   cancelled,

@@ -32,7 +32,7 @@ struct task_states {
 
 struct alive_tasks {
   std::vector<task_index> tasks;
-  std::vector<core::incarnation> incarnations;
+  std::vector<core::incarnation> incarnations;  ///< indices match `tasks`
 };
 
 using key_value = std::pair<std::string, blob>;

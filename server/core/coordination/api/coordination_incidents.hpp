@@ -33,7 +33,7 @@ struct cluster_ready {
 };
 
 enum class takes_effect : std::uint8_t {
-  as_it_is,
+  as_it_is,  ///< already in force
   at_once,
   never,  ///< never for this cluster, because it does not renew itself
   with_new_generation,
@@ -72,7 +72,7 @@ struct barrier_stuck {
 };
 
 struct notice_unheard {
-  std::string task;
+  std::string task;   ///< empty: several tasks
   std::string tasks;  ///< example: "/job:worker/task:0-2"
   bool set = false;
 };

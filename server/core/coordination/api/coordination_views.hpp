@@ -31,7 +31,7 @@ enum class agent_health : std::uint8_t {
   missing = 0,
   registering = 1,
   connected = 2,
-  late = 3,
+  late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
   error = 4,
   disconnected = 5,
 };
@@ -45,10 +45,10 @@ constexpr auto enum_names(agent_health) {
 struct agent_view {
   task_index task = no_task;
   std::string job;
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< within the role
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
-  std::string peer;
+  std::string peer;  ///< empty: unknown
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
@@ -92,7 +92,7 @@ struct barrier_view {
   fault_ptr fault;
   time_point started{};
   time_point deadline = never;
-  time_point ended{};
+  time_point ended{};  ///< zero while running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;
@@ -123,10 +123,10 @@ struct generation_view {
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; zero: none
-  time_point ended{};
+  time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
-  std::array<std::size_t, 6> by_health{};
-  std::size_t unheard = 0;  ///< connected tasks that are `unheard` (see agent_view)
+  std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
+  std::size_t unheard = 0;                 ///< connected tasks that are `unheard` (see agent_view)
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;

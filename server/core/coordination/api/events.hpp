@@ -69,6 +69,7 @@ struct cluster_call {
   request what;
 };
 
+/// The caller has disconnected, so no reply follows.
 struct call_abandoned {
   cluster_id cluster{};
   call_id call{};
@@ -84,6 +85,7 @@ struct connection_closed {
 
 struct tick {};
 
+/// Answers all parked calls. Later requests are refused.
 struct stop {};
 
 using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster,

@@ -86,7 +86,7 @@ struct poll_for_error {
 struct wait_for_all_tasks {
   caller from;
   task_ref task;
-  std::vector<blob> devices;
+  std::vector<blob> devices;  ///< encoded descriptions, not interpreted
   /// Display names of devices, if any; views keep device_names_max names.
   std::vector<std::string> names = {};
 };

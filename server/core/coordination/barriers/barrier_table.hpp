@@ -37,7 +37,7 @@ struct arrival {
   bool begins_again = false;
   bool visits = false;
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
-  bool with_unknown = false;
+  bool with_unknown = false;  // names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
 
@@ -77,7 +77,7 @@ class barrier_table {
   /// REQUIRES (also below): the barrier exists.
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
-  std::list<barrier_number> const& finished() const { return finished_; }
+  std::list<barrier_number> const& finished() const { return finished_; }  // oldest first
   bool full() const { return running_.size() >= limits_.barriers_max; }
   std::shared_ptr<participants const> const& everybody() const { return everybody_; }
 
@@ -100,6 +100,7 @@ class barrier_table {
   /// Records that the removed call was answered before its deadline. The task has arrived, so the
   /// missing tasks are unchanged.
   void note_gave_up(barrier_number n, task_index t, time_point now);
+  /// Discards the use if only visitors arrived and all have left.
   void undo_if_void(barrier_number n, time_point now);
   /// REQUIRES: the instance is running.
   barrier_end end(barrier_number n, barrier_verdict v, time_point now);
@@ -134,7 +135,7 @@ class barrier_table {
   duration const stuck_after_;
   std::shared_ptr<participants const> const everybody_;
   slot_table<barrier_number, barrier> all_;
-  std::unordered_map<std::string_view, barrier_number> by_id_;
+  std::unordered_map<std::string_view, barrier_number> by_id_;  // keys refer to the barriers' ids
   std::list<barrier_number> running_;
   std::list<barrier_number> finished_;
   std::vector<std::shared_ptr<participants const>> sets_;

@@ -25,10 +25,11 @@ class alive_groups {
   void withdraw(alive_group_id g, call_id call);
   struct complete {
     std::vector<task_index> tasks;
-    std::vector<call_id> calls;
+    std::vector<call_id> calls;  // ascending
   };
   std::optional<complete> take_if_complete(alive_group_id g, connected const& is_connected);
 
+  /// In the order of their tasks.
   std::vector<alive_group_id> all() const;
   struct waiter {
     call_id call{};

@@ -38,6 +38,7 @@ class device_exchange {
       if (brought_[t]) all->insert(all->end(), brought_[t]->begin(), brought_[t]->end());
     gathered_ = std::move(all);
   }
+  /// Returns null before gather().
   std::shared_ptr<std::vector<blob> const> const& gathered() const { return gathered_; }
 
  private:

@@ -20,7 +20,7 @@
 namespace muster::core::coordination {
 
 struct task : task_fact {
-  std::optional<core::incarnation> registering;
+  std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
   time_point beat_at{};      // last heartbeat since the task connected; zero: none

@@ -14,6 +14,7 @@ class leavers {
       for (auto const& l : all) by_task_[l.task] = &l;
   }
 
+  /// Returns null if there are several tasks.
   task_error const* only() const { return all_.size() == 1 ? all_.data() : nullptr; }
   /// REQUIRES: there are several tasks.
   task_error const* find(task_index t) const { return by_task_[t]; }

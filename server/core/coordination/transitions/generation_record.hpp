@@ -18,6 +18,7 @@ class generation_record {
   generation_state state() const;
 
   void begin(task_index t);
+  /// Called when a task has connected. Continues a generation that ended without failure.
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }

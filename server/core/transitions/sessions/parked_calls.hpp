@@ -21,6 +21,7 @@ class parked_calls {
 
   /// Errors: DEADLINE_EXCEEDED at the call's deadline; NOT_FOUND.
   void join(join_session const& e);
+  /// If necessary, reads the value from disk or rebuilds it.
   void await(await_value const& e);
 
  private:
