@@ -3,12 +3,13 @@
 //
 // Tests with other names:
 //   GetKeyValue_Simple, _WithTimeout, _Timeout_ReturnError, _DelayedResponse_*
-//                              agent.a_key_is_waited_for_until_it_is_set_or_the_time_is_up
-//   TryGetKeyValue_Simple, IncrementKeyValue_Simple, GetKeyValueDir_Simple   agent.keys
+//                              agent.get_waits_until_the_key_is_set_or_the_timeout_expires
+//   TryGetKeyValue_Simple, IncrementKeyValue_Simple, GetKeyValueDir_Simple
+//   agent.keys_are_set_read_incremented_listed_and_deleted
 //   WaitAtBarrier_FailedWithBarrierError_IncrementCounter
 //                              agent.a_barrier_that_times_out_counts_as_a_use
 //   WaitAtBarrier_FailedWithRpcError_DoesNotIncrementCounter
-//                              agent_life.a_broken_connection_is_no_error
+//                              agent_life.broken_connection_is_not_an_error
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 

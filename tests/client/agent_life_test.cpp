@@ -17,7 +17,7 @@ struct told_errors {
   }
 };
 
-TEST(agent_life, the_death_of_one_is_told_to_the_other) {
+TEST(agent_life, death_of_one_task_is_reported_to_the_other) {
   test_server server(agents(2, 500ms));
   told_errors told;
   auto both = connected(server.address(), 2, [&](coordination_options& o) {
@@ -75,7 +75,7 @@ TEST(agent_life, heartbeat_reports_the_death_of_another_task) {
   }
 }
 
-TEST(agent_life, an_error_is_reported_to_all_and_a_new_run_begins) {
+TEST(agent_life, error_is_reported_to_all_tasks_and_a_new_run_begins) {
   test_server server(agents(2));
   told_errors told;
   auto const both = connected(server.address(), 2, [&](coordination_options& o) {
@@ -105,7 +105,7 @@ TEST(agent_life, an_error_is_reported_to_all_and_a_new_run_begins) {
   EXPECT_EQ(again.get(), 0);
 }
 
-TEST(agent_life, the_handler_of_errors_may_not_wait) {
+TEST(agent_life, error_handler_must_not_block) {
   test_server server(agents(1));
   std::promise<bool> refused;
   std::unique_ptr<muster::coordination_agent> a;
@@ -124,7 +124,7 @@ TEST(agent_life, the_handler_of_errors_may_not_wait) {
   EXPECT_TRUE(refused.get_future().get());
 }
 
-TEST(agent_life, a_broken_connection_is_no_error) {
+TEST(agent_life, broken_connection_is_not_an_error) {
   test_server server(agents(2));
   proxy wire(server.address());
   auto const both = connected(wire.address(), 2);
@@ -156,7 +156,7 @@ TEST(agent_life, silence_for_the_whole_timeout_is_an_error) {
   EXPECT_EQ(e.task(), std::nullopt);
 }
 
-TEST(agent_life, connects_before_there_is_a_server_and_again_after_it_was_restarted) {
+TEST(agent_life, connects_before_the_server_starts_and_after_it_restarts) {
   auto const serve = [](int port) {
     return std::make_unique<test_server>(
         test_server_options{.clusters = {agents(1)}, .port = port});
@@ -187,7 +187,7 @@ TEST(agent_life, connects_before_there_is_a_server_and_again_after_it_was_restar
   EXPECT_EQ(a.get("k", long_time), "v");
 }
 
-TEST(agent_life, another_process_in_its_place_ends_the_first) {
+TEST(agent_life, second_process_with_the_same_task_ends_the_first) {
   test_server server(agents(1));
   told_errors told;
   auto const first =

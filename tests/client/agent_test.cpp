@@ -8,7 +8,7 @@
 namespace muster::test {
 namespace {
 
-TEST(agent, tasks_register_together_and_meet_at_a_barrier) {
+TEST(agent, tasks_register_together_and_pass_a_barrier) {
   test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   EXPECT_EQ(both[0]->state(), agent_state::connected);
@@ -21,7 +21,7 @@ TEST(agent, tasks_register_together_and_meet_at_a_barrier) {
   }
 }
 
-TEST(agent, registration_that_others_do_not_join_names_them) {
+TEST(agent, registration_error_names_tasks_that_did_not_join) {
   test_server server(agents(2));
   auto o = as_task(server.address(), 0);
   o.connect_timeout = 400ms;
@@ -31,14 +31,14 @@ TEST(agent, registration_that_others_do_not_join_names_them) {
   EXPECT_EQ(a.state(), agent_state::idle);
 }
 
-TEST(agent, a_task_that_the_cluster_does_not_have_is_refused_at_once) {
+TEST(agent, unknown_task_is_refused_at_once) {
   test_server server(agents(2));
   muster::coordination_agent a(as_task(server.address(), 7));
   auto const e = raised_by<coordination_error>([&] { a.connect(); });
   EXPECT_EQ(e.code(), coordination_code::invalid_argument);
 }
 
-TEST(agent, nothing_is_asked_before_it_is_connected) {
+TEST(agent, calls_before_connect_are_refused) {
   muster::coordination_agent a(as_task("127.0.0.1:1", 0));
   EXPECT_EQ(raised_by<coordination_error>([&] { a.try_get("k"); }).code(),
             coordination_code::failed_precondition);
@@ -50,14 +50,14 @@ TEST(agent, nothing_is_asked_before_it_is_connected) {
   EXPECT_THROW(muster::coordination_agent{o}, std::invalid_argument);
 }
 
-TEST(agent, without_a_server_connecting_ends_with_its_time) {
+TEST(agent, connect_without_a_server_fails_at_its_timeout) {
   auto o = as_task("127.0.0.1:1", 0);
   o.connect_timeout = 200ms;
   muster::coordination_agent a(o);
   EXPECT_THROW(a.connect(), wait_timeout);
 }
 
-TEST(agent, keys) {
+TEST(agent, keys_are_set_read_incremented_listed_and_deleted) {
   test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   auto& a = *all[0];
@@ -77,7 +77,7 @@ TEST(agent, keys) {
   EXPECT_TRUE(a.list("a").empty());
 }
 
-TEST(agent, a_key_is_waited_for_until_it_is_set_or_the_time_is_up) {
+TEST(agent, get_waits_until_the_key_is_set_or_the_timeout_expires) {
   test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto waiting = beside([&] { return both[1]->get("k", long_time); });
@@ -89,7 +89,7 @@ TEST(agent, a_key_is_waited_for_until_it_is_set_or_the_time_is_up) {
       << e.what();
 }
 
-TEST(agent, a_watch_tells_what_is_there_and_what_changes) {
+TEST(agent, watch_reports_existing_keys_and_changes) {
   test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   auto& a = *all[0];
@@ -123,7 +123,7 @@ TEST(agent, a_watch_tells_what_is_there_and_what_changes) {
   EXPECT_EQ(told.size(), count);
 }
 
-TEST(agent, a_watch_may_end_itself_and_outlive_its_agent) {
+TEST(agent, watch_can_stop_itself_and_outlive_its_agent) {
   test_server server(agents(1));
   auto all = connected(server.address(), 1);
   all[0]->set("f/a", "1");
@@ -142,7 +142,7 @@ TEST(agent, a_watch_may_end_itself_and_outlive_its_agent) {
   other.stop();
 }
 
-TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
+TEST(agent, barrier_of_some_tasks_refuses_other_tasks) {
   test_server server(agents(3));
   auto const all = connected(server.address(), 3);
   auto other = beside([&] { return all[2]->barrier("b", long_time, {0, 2}); });
@@ -168,7 +168,7 @@ TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
   EXPECT_EQ(other.get(), 1);
 }
 
-TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
+TEST(agent, any_task_can_cancel_a_barrier_for_all) {
   test_server server(agents(3));
   auto const all = connected(server.address(), 3);
   auto waiting = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
@@ -185,7 +185,7 @@ TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
             coordination_code::failed_precondition);
 }
 
-TEST(agent, one_leaves_a_barrier_and_comes_back) {
+TEST(agent, task_leaves_a_barrier_and_returns) {
   test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto other = beside([&] { return both[1]->barrier("b", long_time); });
@@ -201,7 +201,7 @@ TEST(agent, one_leaves_a_barrier_and_comes_back) {
   EXPECT_EQ(other.get(), 0);
 }
 
-TEST(agent, tasks_are_listed_and_awaited) {
+TEST(agent, task_states_are_listed_and_waited_for) {
   test_server server(agents(2));
   auto both = connected(server.address(), 2);
   auto const list = both[0]->tasks();
@@ -219,7 +219,7 @@ TEST(agent, tasks_are_listed_and_awaited) {
   EXPECT_EQ(waiting.get().tasks[1].state, task_state::disconnected);
 }
 
-TEST(agent, all_tell_all_of_their_devices) {
+TEST(agent, tasks_exchange_their_devices) {
   test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto other = beside([&] { return both[1]->wait_for_all({"tpu:2"}, long_time); });
@@ -235,7 +235,7 @@ boost::asio::awaitable<std::string> visit(muster::coordination_agent& a) {
   co_return value + std::to_string(use);
 }
 
-TEST(agent, coroutines_of_any_executor) {
+TEST(agent, coroutines_of_any_executor_are_supported) {
   test_server server(agents(1));
   boost::asio::io_context context;
   muster::coordination_agent a(as_task(server.address(), 0));

@@ -31,12 +31,12 @@ class bundled : public testing::Test {
   }
 };
 
-TEST_F(bundled, noop_gives_null) {
+TEST_F(bundled, noop_returns_null) {
   EXPECT_TRUE(s.call<json::value>("muster.noop").get().is_null());
   EXPECT_TRUE(s.call<json::value>("muster.noop", 1, 2).get().is_null());
 }
 
-TEST_F(bundled, echo_gives_its_arguments) {
+TEST_F(bundled, echo_returns_its_arguments) {
   EXPECT_EQ(s.call<int>("muster.echo", 5).get(), 5);
   EXPECT_EQ(s.call<std::vector<int>>("muster.echo", 5, 6).get(), (std::vector<int>{5, 6}));
 }
@@ -50,7 +50,7 @@ TEST_F(bundled, fail_fails_with_the_message) {
   EXPECT_EQ(f.attempt, 1u);
 }
 
-TEST_F(bundled, failure_text_that_is_no_utf8_arrives_cleaned) {
+TEST_F(bundled, failure_text_with_invalid_utf8_is_sanitized) {
   auto const bytes = std::string("[\"a\xFF\"]");  // invalid JSON, so the argument is refused
   std::promise<failure> got;
   s.schedule(s.function("muster.fail"), {bytes},
@@ -58,7 +58,7 @@ TEST_F(bundled, failure_text_that_is_no_utf8_arrives_cleaned) {
   EXPECT_EQ(got.get_future().get().kind, failure_kind::input);
 }
 
-TEST_F(bundled, worker_info_tells_who_it_is) {
+TEST_F(bundled, worker_info_describes_the_worker) {
   auto const info = s.call<json::object>("muster.worker_info").get();
   EXPECT_EQ(info.at("job"), "worker");
   EXPECT_EQ(info.at("index"), 0);
@@ -75,7 +75,7 @@ TEST_F(bundled, sleep_sleeps_and_checks_its_argument) {
   EXPECT_EQ(failure_of("muster.sleep", "long").kind, failure_kind::input);
 }
 
-TEST_F(bundled, cancel_ends_a_sleep_and_what_waits_behind_it) {
+TEST_F(bundled, cancel_ends_running_and_queued_sleeps) {
   std::vector<std::future<json::value>> sleeps;
   for (int i = 0; i < 4; ++i) sleeps.push_back(s.call<json::value>("muster.sleep", 60'000));
   ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).closures.running > 0; }));
@@ -93,7 +93,7 @@ TEST_F(bundled, cancel_ends_a_sleep_and_what_waits_behind_it) {
   EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);
 }
 
-TEST_F(bundled, word_count_gives_an_object) {
+TEST_F(bundled, word_count_returns_an_object) {
   std::string path = "/tmp/muster_bundled_words_XXXXXX";
   close(mkstemp(path.data()));
   std::ofstream(path) << "b a B";
@@ -114,7 +114,7 @@ TEST_F(bundled, exec_runs_programs) {
   EXPECT_EQ(end.at("stderr_tail"), "");
 }
 
-TEST_F(bundled, exec_fails_with_the_status_and_the_last_lines_of_standard_error) {
+TEST_F(bundled, exec_failure_has_the_exit_status_and_the_end_of_stderr) {
   auto const message = [this](std::string const& script) {
     return failure_of("muster.exec", std::vector<std::string>{"sh", "-c", script}).message;
   };
@@ -138,7 +138,7 @@ TEST_F(bundled, cancel_ends_a_program) {
   EXPECT_THROW(end.get(), closure_error);
 }
 
-TEST(bundled_without_exec, exec_is_not_there_unless_allowed) {
+TEST(bundled_without_exec, exec_is_unavailable_unless_allowed) {
   test_server server;
   worker_thread worker(options_for(server.address()), {}, {});
   ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).tasks_connected == 1; }));

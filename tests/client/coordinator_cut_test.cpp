@@ -74,7 +74,7 @@ struct coordinator_cut : testing::Test {
   }
 };
 
-TEST_F(coordinator_cut, all_that_was_scheduled_before_between_and_after_is_fetched) {
+TEST_F(coordinator_cut, calls_scheduled_before_and_after_resets_are_all_fetched) {
   std::vector<remote_value<int>> all;
   for (int round = 0; round < 10; ++round) {
     for (int i = 0; i < 200; ++i) all.push_back(c->schedule<int>("square", round * 200 + i));
@@ -103,7 +103,7 @@ TEST_F(coordinator_cut, running_calls_continue_and_report_after_reconnecting) {
   EXPECT_EQ(holding, 1) << "it ran once";
 }
 
-TEST_F(coordinator_cut, submitted_calls_keep_errors_of_their_own_when_they_are_sent_again) {
+TEST_F(coordinator_cut, resent_submitted_calls_still_keep_their_own_errors) {
   wire.sever();
   ASSERT_TRUE(suspended());
   auto const failed = c->submit<int>("fail", "while away");
@@ -116,7 +116,7 @@ TEST_F(coordinator_cut, submitted_calls_keep_errors_of_their_own_when_they_are_s
   EXPECT_TRUE(c->join(seconds(60)));
 }
 
-TEST_F(coordinator_cut, a_call_that_is_cancelled_while_away_is_cancelled_on_return) {
+TEST_F(coordinator_cut, call_cancelled_during_an_outage_is_cancelled_on_reconnect) {
   auto const before = c->submit<int>("stopped");
   while (holding == 0) std::this_thread::yield();
   wire.sever();
@@ -140,7 +140,7 @@ TEST_F(coordinator_cut, error_during_an_outage_is_raised_once) {
   EXPECT_EQ(c->schedule<int>("square", 3).fetch(seconds(60)), 9);
 }
 
-TEST_F(coordinator_cut, per_worker_values_stay_and_dropped_ones_go) {
+TEST_F(coordinator_cut, per_worker_values_survive_an_outage_unless_dropped) {
   auto const kept = c->create_per_worker_value("counter");
   auto dropped = c->create_per_worker_value("counter");
   EXPECT_EQ(c->schedule<int>("count", kept).fetch(seconds(60)), 1);
@@ -156,7 +156,7 @@ TEST_F(coordinator_cut, per_worker_values_stay_and_dropped_ones_go) {
       [](auto& core) { return core.per_worker().list({}, 10).items.size() == 1; }));
 }
 
-TEST_F(coordinator_cut, a_value_that_is_asked_for_while_away_is_created_on_return) {
+TEST_F(coordinator_cut, per_worker_value_requested_offline_is_created_on_reconnect) {
   wire.sever();
   ASSERT_TRUE(suspended());
   std::thread mender([this] { wire.mend(); });
@@ -165,7 +165,7 @@ TEST_F(coordinator_cut, a_value_that_is_asked_for_while_away_is_created_on_retur
   EXPECT_EQ(c->schedule<int>("count", v).fetch(seconds(60)), 1);
 }
 
-TEST_F(coordinator_cut, a_gang_that_was_scheduled_while_away_starts_together) {
+TEST_F(coordinator_cut, gang_scheduled_during_an_outage_starts_together) {
   wire.sever();
   ASSERT_TRUE(suspended());
   auto const before = c->schedule<int>("square", 2);
@@ -178,7 +178,7 @@ TEST_F(coordinator_cut, a_gang_that_was_scheduled_while_away_starts_together) {
 
 // The gang of five cannot start on four slots. Split into two messages, it would be two gangs that
 // can.
-TEST_F(coordinator_cut, a_gang_with_large_arguments_stays_one_gang_also_when_it_is_sent_again) {
+TEST_F(coordinator_cut, resent_gang_with_large_arguments_remains_one_gang) {
   std::vector<std::tuple<std::string>> const members(5, std::string(100'000, 'x'));
   auto const waits = [this](std::uint64_t closures) {
     EXPECT_EQ(c->schedule<int>("square", 2).fetch(seconds(60)), 4)

@@ -13,7 +13,7 @@ struct small_queue : coordinator {
   small_queue() : coordinator({.queue_capacity = 2, .pending_max = 8}) {}
 };
 
-TEST_F(small_queue, schedule_waits_for_room_and_everything_runs) {
+TEST_F(small_queue, schedule_waits_for_room_and_all_calls_run) {
   std::vector<remote_value<int>> all;
   for (int i = 0; i < 2'000; ++i) all.push_back(c->schedule<int>("add", i, 0));
   EXPECT_TRUE(c->join());
@@ -43,7 +43,7 @@ TEST_F(bounded_queue, capacity_does_not_count_running_closures) {
   EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2) << "there is room again";
 }
 
-TEST_F(small_queue, a_coroutine_waits_for_room_without_its_thread) {
+TEST_F(small_queue, coroutine_waits_for_room_without_blocking_its_thread) {
   namespace asio = boost::asio;
   asio::io_context context;
   std::vector<remote_value<int>> all;
@@ -66,7 +66,7 @@ struct brief_wait : coordinator {
   }
 };
 
-TEST_F(brief_wait, schedule_may_have_a_limit) {
+TEST_F(brief_wait, schedule_fails_at_its_timeout) {
   std::string const large(1'000'000, 'x');
   auto const fill = [&] {
     for (int i = 0; i < 1'000; ++i) c->schedule<int>("nobody.has.this", large);
@@ -85,7 +85,7 @@ struct continuing : coordinator {
   continuing() : coordinator({.continue_on_error = true}) {}
 };
 
-TEST_F(continuing, errors_stay_with_their_values) {
+TEST_F(continuing, errors_are_raised_only_by_their_values) {
   auto const bad = c->schedule<int>("raise", "x");
   auto const good = c->schedule<int>("add", 1, 2);
   EXPECT_TRUE(c->join());
@@ -110,7 +110,7 @@ TEST_F(leaving, detached_session_finishes_its_work) {
   EXPECT_THROW(v.fetch(), cancelled_error) << "this process does not hear of it";
 }
 
-TEST(parameter_server_failure, ends_the_process_with_the_status_asked_for) {
+TEST(parameter_server_failure, ends_the_process_with_the_requested_status) {
   auto const fail = [] {
     handle_parameter_server_failure([] {
       raise({failure_kind::dependency_lost, {}, "gone", {}, {}, 0});
@@ -128,7 +128,7 @@ TEST(parameter_server_failure, ends_the_process_with_the_status_asked_for) {
   unsetenv("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE");
 }
 
-TEST_F(coordinator, join_does_not_wait_for_what_is_scheduled_after_it) {
+TEST_F(coordinator, join_ignores_calls_scheduled_after_it) {
   auto const before = c->with({.delay = milliseconds(200)}).schedule<int>("add", 1, 1);
   boost::asio::io_context context;
   auto joining = boost::asio::co_spawn(context, c->async_join(), boost::asio::use_future);

@@ -11,7 +11,7 @@
 namespace muster::test {
 namespace {
 
-TEST_F(coordinator, schedules_and_fetches) {
+TEST_F(coordinator, scheduled_calls_are_fetched) {
   auto const v = c->schedule<int>("add", 1, 2);
   EXPECT_EQ(v.fetch(), 3);
   EXPECT_EQ(v.fetch(), 3) << "again, from here";
@@ -24,7 +24,7 @@ TEST_F(coordinator, schedules_and_fetches) {
   c->schedule<void>("muster.noop").fetch();
 }
 
-TEST_F(coordinator, a_wait_that_ends_in_vain_says_why) {
+TEST_F(coordinator, timed_out_wait_reports_why) {
   auto const message_of = [](auto const& wait) -> std::string {
     try {
       wait();
@@ -50,7 +50,7 @@ TEST_F(coordinator, output_is_an_argument_without_a_round_trip) {
   EXPECT_EQ(c->schedule<int>("add", a, 100).fetch(), 103) << "the value was kept";
 }
 
-TEST_F(coordinator, arguments_by_name_come_after_those_by_position) {
+TEST_F(coordinator, keyword_arguments_follow_positional_arguments) {
   EXPECT_EQ(c->schedule<int>("subtract", 10, keyword("from", 50)).fetch(), 40);
   EXPECT_EQ(c->schedule<int>("subtract", keyword("from", 50), keyword("what", 8)).fetch(), 42);
   auto const v = c->schedule<int>("add", 1, 2);
@@ -87,7 +87,7 @@ TEST_F(coordinator, gang_starts_together) {
                std::invalid_argument);
 }
 
-TEST_F(coordinator, input_may_be_dropped_as_soon_as_it_is_used) {
+TEST_F(coordinator, input_can_be_dropped_once_it_is_used) {
   remote_value<int> last = c->schedule<int>("add", 0, 1);
   for (int i = 0; i < 200; ++i) last = c->schedule<int>("add", last, 1);
   EXPECT_EQ(last.fetch(), 201);
@@ -115,7 +115,7 @@ TEST_F(coordinator, structure_of_values_is_fetched_as_one) {
   EXPECT_EQ(t, (std::tuple{4, std::string("kept"), std::optional{5}}));
 }
 
-TEST_F(coordinator, error_carries_everything_and_is_raised_once) {
+TEST_F(coordinator, error_has_all_details_and_is_raised_once) {
   auto const bad = c->schedule<int>("raise", "no good");
   try {
     c->join();
@@ -160,7 +160,7 @@ TEST_F(coordinator, exactly_one_of_many_callers_gets_the_error) {
   }
 }
 
-TEST_F(coordinator, nothing_of_the_generation_runs_when_the_error_is_raised) {
+TEST_F(coordinator, error_is_raised_once_no_call_of_its_generation_runs) {
   std::vector<remote_value<int>> running;
   for (int i = 0; i < 2; ++i) running.push_back(c->schedule<int>("gate"));
   g.wait_for(2);
@@ -170,7 +170,7 @@ TEST_F(coordinator, nothing_of_the_generation_runs_when_the_error_is_raised) {
   for (auto const& v : running) EXPECT_THROW(v.fetch(), cancelled_error);
 }
 
-TEST_F(coordinator, kinds_of_errors_are_types) {
+TEST_F(coordinator, each_kind_of_error_has_its_own_type) {
   EXPECT_THROW(c->schedule<int>("add", "text", 1).fetch(), input_error);
   EXPECT_THROW(c->join(), input_error);
   auto const v = c->schedule<int>("nobody.has.this");
@@ -186,7 +186,7 @@ TEST_F(coordinator, kinds_of_errors_are_types) {
   }
 }
 
-TEST_F(coordinator, cancel_ends_what_is_left_and_the_next_generation_is_not_concerned) {
+TEST_F(coordinator, cancel_ends_queued_calls_but_not_the_next_generation) {
   auto const queued = c->schedule<int>("nobody.has.this");
   c->cancel();
   EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2);
@@ -194,7 +194,7 @@ TEST_F(coordinator, cancel_ends_what_is_left_and_the_next_generation_is_not_conc
   EXPECT_TRUE(c->join());
 }
 
-TEST_F(coordinator, waits_have_limits) {
+TEST_F(coordinator, waits_have_timeouts) {
   auto const v = c->schedule<int>("nobody.has.this");
   EXPECT_THROW(v.fetch(milliseconds(10)), wait_timeout);
   EXPECT_FALSE(c->join(milliseconds(10)));
@@ -202,7 +202,7 @@ TEST_F(coordinator, waits_have_limits) {
   EXPECT_EQ(v.status(), value_status::not_ready);
 }
 
-TEST_F(coordinator, handle_of_nothing_says_so) {
+TEST_F(coordinator, empty_or_released_handle_throws_logic_error) {
   remote_value<int> v;
   EXPECT_FALSE(v.valid());
   EXPECT_THROW(v.fetch(), std::logic_error);
@@ -253,7 +253,7 @@ struct dying : testing::Test {
   }
 };
 
-TEST_F(dying, closure_fails_after_the_third_process_unless_another_limit_is_set) {
+TEST_F(dying, closure_fails_after_three_processes_die_by_default) {
   cluster_coordinator c(with(std::nullopt));
   auto const value = c.schedule<int>("dies");
   end_processes(3);
@@ -270,7 +270,7 @@ TEST_F(dying, closure_fails_after_the_third_process_unless_another_limit_is_set)
   EXPECT_THROW(once.fetch(milliseconds(10'000)), aborted_error);
 }
 
-TEST_F(dying, closure_is_tried_again_without_end_where_the_limit_is_zero) {
+TEST_F(dying, closure_is_retried_without_limit_if_the_limit_is_zero) {
   cluster_coordinator c(with(0));
   auto const value = c.schedule<int>("dies");
   end_processes(4);
@@ -305,7 +305,7 @@ TEST_F(coordinator, awaitables_resume_on_their_own_executor) {
   EXPECT_EQ(result.get(), 3);
 }
 
-TEST_F(coordinator, values_outlive_the_coordinator_and_threads_do_not) {
+TEST_F(coordinator, values_outlive_the_coordinator_but_its_threads_do_not) {
   workers->stop();
   workers.reset();
   auto const threads = [] {
@@ -329,7 +329,7 @@ TEST_F(coordinator, values_outlive_the_coordinator_and_threads_do_not) {
   EXPECT_TRUE(held(0)) << "its session is closed";
 }
 
-TEST_F(coordinator, server_that_is_not_there) {
+TEST_F(coordinator, unreachable_server_raises_unavailable) {
   cluster_coordinator nobody({.server = "127.0.0.1:1", .connect_timeout = milliseconds(50)});
   auto const v = nobody.schedule<int>("f");
   EXPECT_THROW(nobody.wait_open(), unavailable_error);
@@ -338,7 +338,7 @@ TEST_F(coordinator, server_that_is_not_there) {
   EXPECT_THROW(nobody.schedule<int>("f"), unavailable_error);
 }
 
-TEST_F(coordinator, server_that_has_restarted) {
+TEST_F(coordinator, restarted_server_raises_unavailable) {
   std::optional<test_server> first;
   first.emplace();
   int const port = first->port();

@@ -80,7 +80,7 @@ struct distribute : testing::Test {
 
 cluster_spec::tasks const two = {{0, "a:1"}, {1, "b:1"}};
 
-TEST_F(distribute, an_error_of_the_one_function_is_raised) {
+TEST_F(distribute, error_of_the_only_function_is_raised) {
   EXPECT_EQ(raised_by([&] {
               run_distribute_coordinator([] { throw std::runtime_error("no cake"); },
                                          plain_strategy(false), options({{"worker", two}}));
@@ -123,7 +123,7 @@ TEST_F(distribute, barrier_fails_if_a_task_has_returned) {
                        "worker:0 can no longer arrive at the barrier"));
 }
 
-TEST_F(distribute, it_does_not_run_inside_of_itself) {
+TEST_F(distribute, refuses_to_run_inside_a_worker_function) {
   auto const error = raised_by([&] {
     run_distribute_coordinator(
         [&] { run_distribute_coordinator([] {}, plain_strategy(), options({})); }, plain_strategy(),
@@ -134,7 +134,7 @@ TEST_F(distribute, it_does_not_run_inside_of_itself) {
   EXPECT_EQ(current_worker_context(), nullptr);
 }
 
-TEST_F(distribute, a_server_of_the_strategy_is_joined_and_none_is_made) {
+TEST_F(distribute, running_server_of_the_strategy_is_joined) {
   plain_strategy s(false);
   auto const running = std::make_shared<counted_server>();
   s.running = running;
@@ -146,7 +146,7 @@ TEST_F(distribute, a_server_of_the_strategy_is_joined_and_none_is_made) {
   EXPECT_TRUE(configs.empty());
 }
 
-TEST_F(distribute, what_is_wrong_with_a_task_is_said_before_a_server_starts) {
+TEST_F(distribute, invalid_task_is_reported_before_a_server_starts) {
   for (auto const& [type, id] : {std::pair{"cake", 0}, {"client", 0}, {"worker", 2}, {"ps", 0}}) {
     auto const error = raised_by([&, t = type, i = id] {
       run_distribute_coordinator([] { FAIL(); }, plain_strategy(),
@@ -157,7 +157,7 @@ TEST_F(distribute, what_is_wrong_with_a_task_is_said_before_a_server_starts) {
   EXPECT_TRUE(configs.empty());
 }
 
-TEST_F(distribute, alone_an_evaluation_needs_no_strategy) {
+TEST_F(distribute, local_evaluation_needs_no_strategy) {
   auto o = options({});
   bool evaluated = false;
   o.eval_fn = [&](strategy* s) { evaluated = s == nullptr; };
@@ -173,7 +173,7 @@ TEST_F(distribute, worker_function_without_workers_is_an_error) {
   EXPECT_TRUE(contains(error, "chief or a worker")) << error;
 }
 
-TEST_F(distribute, tf_config_counts_unless_a_cluster_is_given) {
+TEST_F(distribute, tf_config_is_used_unless_a_cluster_is_given) {
   auto const text = R"({"cluster": {"worker": ["t:1", "t:2"]}, "rpc_layer": "cake",
                         "environment": "here", "task": {"type": "worker", "index": "1"}})";
   auto o = options({});
@@ -192,7 +192,7 @@ TEST_F(distribute, tf_config_counts_unless_a_cluster_is_given) {
   EXPECT_EQ(master(), "cake://a:1") << "the layer is TF_CONFIG's all the same";
 }
 
-TEST_F(distribute, an_index_must_come_from_somewhere) {
+TEST_F(distribute, missing_task_index_is_an_error) {
   auto o = options({});
   o.environment = variables(R"({"cluster": {"worker": ["t:1"]}, "task": {"type": "worker"}})");
   o.mode = coordinator_mode::independent_worker;
@@ -205,7 +205,7 @@ TEST_F(distribute, an_index_must_come_from_somewhere) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(distribute, the_strategy_s_resolver_is_the_last_to_be_asked) {
+TEST_F(distribute, resolver_of_the_strategy_is_asked_last) {
   plain_strategy s;
   s.found_by = std::make_shared<simple_resolver>(cluster_spec({{"worker", two}}));
   s.found_by->task_type("worker");
@@ -217,7 +217,7 @@ TEST_F(distribute, the_strategy_s_resolver_is_the_last_to_be_asked) {
   EXPECT_EQ(master, "grpc://b:1");
 }
 
-TEST_F(distribute, a_thread_has_one_server_and_the_same_call_gives_it_again) {
+TEST_F(distribute, thread_has_one_server_and_the_same_call_returns_it) {
   for (int i = 0; i < 2; ++i)
     run_distribute_coordinator([] {}, plain_strategy(),
                                independent({{"worker", two}}, "worker", 0));
@@ -234,7 +234,7 @@ TEST_F(distribute, a_thread_has_one_server_and_the_same_call_gives_it_again) {
   EXPECT_EQ(configs.size(), 2u);
 }
 
-TEST_F(distribute, a_standard_server_says_what_tf_config_lacks) {
+TEST_F(distribute, standard_server_names_missing_parts_of_tf_config) {
   auto const error = [&](std::string text) {
     return raised_by([&] {
       run_standard_server({.servers = options({}).servers, .environment = variables(text)});
@@ -255,7 +255,7 @@ TEST_F(distribute, a_standard_server_says_what_tf_config_lacks) {
   EXPECT_EQ(made->starts, 1);
 }
 
-TEST_F(distribute, start_server_is_for_workers_and_ps) {
+TEST_F(distribute, only_workers_and_ps_can_start_a_server) {
   simple_resolver r(cluster_spec({{"worker", two}, {"chief", {{0, "c:1"}}}}));
   auto const servers = options({}).servers;
   r.task_type("chief");
@@ -276,7 +276,7 @@ TEST_F(distribute, a_server_without_a_muster_server_is_refused) {
                "MUSTER_COORDINATOR"));
 }
 
-TEST_F(distribute, modes_are_read_by_name) {
+TEST_F(distribute, modes_are_parsed_by_name) {
   EXPECT_EQ(parse_coordinator_mode("independent_worker"), coordinator_mode::independent_worker);
   EXPECT_TRUE(contains(raised_by([] { parse_coordinator_mode("cake"); }),
                        "unexpected coordinator mode 'cake'"));
@@ -294,7 +294,7 @@ struct counting_server : standard_server {
   std::atomic<int> stops = 0;
 };
 
-TEST(standard_server, is_stopped_by_each_sigterm_while_it_is_waited_for) {
+TEST(standard_server, every_sigterm_stops_the_server_that_is_joined) {
   counting_server server;
   ::muster::distribute::serve_until_end(server);
   struct sigaction now {};

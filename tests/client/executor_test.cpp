@@ -99,7 +99,7 @@ TEST(executor, runs_other_calls_while_calls_wait) {
   EXPECT_EQ(held.waiting(), 0u);
 }
 
-TEST(executor, wakes_once_for_many_finished_jobs) {
+TEST(executor, is_woken_once_for_many_finished_jobs) {
   registered_function const f{"f", [](context&, value_view, value&) {}, false};
   std::atomic<int> wakes = 0;
   std::binary_semaphore last_done(0);
@@ -129,7 +129,7 @@ TEST(executor, skips_jobs_that_were_dropped) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(held_closures, stop_drops_what_has_not_started_and_asks_what_runs) {
+TEST(held_closures, stop_drops_queued_closures_and_asks_running_ones_to_stop) {
   registered_function const f{"f", {}, false};
   held_closures held;
   auto const queued = make_job(f, 1);
@@ -150,7 +150,7 @@ TEST(held_closures, stop_drops_what_has_not_started_and_asks_what_runs) {
   EXPECT_TRUE(held.empty());
 }
 
-TEST(held_closures, gives_back_only_what_has_not_started) {
+TEST(held_closures, only_queued_closures_are_returned) {
   registered_function const f{"f", {}, false};
   held_closures held;
   auto const running = make_job(f, 2);
@@ -165,7 +165,7 @@ TEST(held_closures, gives_back_only_what_has_not_started) {
   EXPECT_TRUE(held.holds(*running));
 }
 
-TEST(held_closures, what_has_run_for_a_while_is_reported_once) {
+TEST(held_closures, long_running_closures_are_reported_once) {
   registered_function const f{"f", {}, false};
   held_closures held;
   held_closures::clock::time_point const began{std::chrono::hours(1)};
@@ -208,7 +208,7 @@ struct after_a_break : testing::Test {
   }
 };
 
-TEST_F(after_a_break, what_was_not_started_is_not_offered) {
+TEST_F(after_a_break, only_started_closures_are_offered) {
   add(1, false);
   auto const running = add(2, true);
   held.drop_unstarted();
@@ -223,7 +223,7 @@ TEST_F(after_a_break, unkept_closure_is_stopped_and_its_result_dropped) {
   EXPECT_FALSE(held.holds(*running));
 }
 
-TEST_F(after_a_break, what_finished_meanwhile_is_answered) {
+TEST_F(after_a_break, closures_that_finished_during_the_break_are_answered) {
   auto const running = add(1, true);
   auto const done = add(2, true);
   auto const offered = held.offer(now);
@@ -234,7 +234,7 @@ TEST_F(after_a_break, what_finished_meanwhile_is_answered) {
   EXPECT_FALSE(running->stop.stop_requested());
 }
 
-TEST_F(after_a_break, an_answer_that_may_be_lost_is_offered_again) {
+TEST_F(after_a_break, answer_that_may_be_lost_is_offered_again) {
   auto const done = add(1, true, true);
   held.answered(*done, now, 0);
   EXPECT_TRUE(held.empty());
@@ -244,7 +244,7 @@ TEST_F(after_a_break, an_answer_that_may_be_lost_is_offered_again) {
   EXPECT_TRUE(held.holds(*done));
 }
 
-TEST_F(after_a_break, answers_are_kept_for_a_while_if_they_took_a_while) {
+TEST_F(after_a_break, answers_of_long_calls_are_kept_for_a_limited_time) {
   auto const quick = add(1, true, true);
   quick->took = std::chrono::milliseconds(99);
   held.answered(*quick, now, 0);
@@ -254,7 +254,7 @@ TEST_F(after_a_break, answers_are_kept_for_a_while_if_they_took_a_while) {
   EXPECT_TRUE(held.offer(now + std::chrono::seconds(60)).empty());
 }
 
-TEST_F(after_a_break, answers_are_kept_up_to_a_number_and_up_to_their_bytes) {
+TEST_F(after_a_break, kept_answers_are_limited_by_number_and_bytes) {
   for (std::uint64_t i = 1; i <= held_closures::answers_max + 6; ++i) {
     auto const j = add(i, true, true);
     j->result.bytes = "1";
@@ -273,7 +273,7 @@ TEST_F(after_a_break, answers_are_kept_up_to_a_number_and_up_to_their_bytes) {
   EXPECT_EQ(held.offer(now), std::vector{large});
 }
 
-TEST(held_closures, drop_all_asks_everything_to_stop) {
+TEST(held_closures, drop_all_asks_running_closures_to_stop) {
   registered_function const f{"f", {}, false};
   held_closures held;
   auto const running = make_job(f, 2);

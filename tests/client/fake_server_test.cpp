@@ -76,7 +76,7 @@ TEST(fake_server, unequal_columns_end_the_stream) {
                       "columns of unequal length");
 }
 
-TEST(fake_server, slow_welcome_is_not_waited_for) {
+TEST(fake_server, connection_without_a_welcome_is_replaced) {
   fake_server server;
   std::atomic<int> attached = 0;
   server.on_attach = [&](worker_stream* s) {
@@ -101,7 +101,7 @@ TEST(fake_server, slow_welcome_is_not_waited_for) {
   EXPECT_GE(attached, 2);
 }
 
-TEST(fake_server, hello_is_the_same_after_coming_back) {
+TEST(fake_server, hello_is_the_same_after_a_reconnect) {
   fake_server server;
   std::vector<v1::WorkerMessage> hellos;
   server.on_attach = [&](worker_stream* s) {

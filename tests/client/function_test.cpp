@@ -39,7 +39,7 @@ int add(int a, int b) {
   return a + b;
 }
 
-TEST(function, takes_functions_lambdas_and_context) {
+TEST(function, accepts_functions_lambdas_and_a_context) {
   EXPECT_EQ(call(make_raw(add), "[1,2]").text, "3");
   EXPECT_EQ(call(make_raw([](std::string const& s) { return s + "!"; }), "[\"a\"]").text, "\"a!\"");
   EXPECT_EQ(
@@ -74,7 +74,7 @@ static_assert(detail::can_be_written<std::tuple<taught, std::optional<described>
 static_assert(!detail::can_be_made<std::optional<std::vector<unknown>>>::value);
 static_assert(!detail::can_be_written<std::pair<int, unknown>>::value);
 
-TEST(function, takes_and_gives_types_of_ones_own) {
+TEST(function, accepts_and_returns_user_defined_types) {
   auto const half = [](std::vector<described> all) {
     for (auto& d : all)
       for (auto& f : d.features) f /= 2;
@@ -96,14 +96,14 @@ TEST(function, takes_and_gives_types_of_ones_own) {
             "argument 1 (t): got a number 20, which cannot be converted: a temperature is text");
 }
 
-TEST(function, errors_of_boost_json_contain_no_place_in_its_source) {
+TEST(function, errors_of_boost_json_contain_no_source_location) {
   auto const raw = [](boost::json::value v) { return v.as_object().at("size").as_int64(); };
   auto const got = call(make_raw(raw), "[5]");
   EXPECT_FALSE(got.ok);
   EXPECT_EQ(got.why.message, "not an object");
 }
 
-TEST(function, takes_and_gives_structures) {
+TEST(function, accepts_and_returns_structures) {
   auto const reversed = [](std::vector<double> v) {
     return std::map<std::string, std::vector<double>>{{"out", {v.rbegin(), v.rend()}}};
   };
@@ -112,7 +112,7 @@ TEST(function, takes_and_gives_structures) {
   EXPECT_EQ(call(make_raw(raw_json), R"([{"a":[null,true]}])").text, R"({"a":[null,true]})");
 }
 
-TEST(function, takes_optional_and_keyword_arguments) {
+TEST(function, accepts_optional_and_keyword_arguments) {
   auto const f = make_raw(
       [](std::string a, std::optional<int> b, std::optional<int> c) {
         return a + std::to_string(b.value_or(0)) + std::to_string(c.value_or(0));
@@ -129,7 +129,7 @@ struct input_case {
   char const* says;
 };
 
-TEST(function, argument_errors_are_input_and_name_position_and_type) {
+TEST(function, argument_errors_name_position_and_type) {
   auto const f = make_raw([](int, std::string, std::optional<bool>) { return 0; }, {"i", "s", "b"});
   input_case const cases[] = {
       {R"(["1","a"])", "argument 1 (i): expected an integer in range, got a string \"1\""},
@@ -183,7 +183,7 @@ TEST(function, function_error_sets_everything) {
   EXPECT_EQ(got.why.traceback, "frame 1");
 }
 
-TEST(function, what_a_stopped_function_throws_counts_as_cancelled) {
+TEST(function, exception_of_a_stopped_function_counts_as_cancelled) {
   std::stop_source stop;
   stop.request_stop();
   auto const f = make_raw([](context& c) {
@@ -192,7 +192,7 @@ TEST(function, what_a_stopped_function_throws_counts_as_cancelled) {
   EXPECT_EQ(call(f, "[]", encoding::json, stop.get_token()).why.kind, failure_kind::cancelled);
 }
 
-TEST(function, numbers_that_json_cannot_carry_are_a_failure) {
+TEST(function, numbers_that_json_cannot_represent_are_a_failure) {
   auto const nan = [] {
     return std::map<std::string, std::vector<double>>{
         {"a", {1, std::numeric_limits<double>::quiet_NaN()}}};
@@ -214,14 +214,14 @@ TEST(function, too_large_result_fails_and_names_the_limit) {
   EXPECT_EQ(got.text, "the result has 33554433 bytes, the limit is 33554432");
 }
 
-TEST(function, bytes_go_through_untouched) {
+TEST(function, bytes_are_passed_unchanged) {
   raw_function const f = [](context&, value_view args, value& out) {
     out = {std::string(args.bytes) + '\0', encoding::bytes};
   };
   EXPECT_EQ(call(f, "\xFF", encoding::bytes).text, std::string("\xFF\0", 2));
 }
 
-TEST(function, a_lost_dependency_is_named) {
+TEST(function, lost_dependency_is_named) {
   auto const lost = [] { throw dependency_lost({"ps:1", "ps:2"}, "no answer"); };
   failure f;
   try {

@@ -58,7 +58,7 @@ struct held_over : testing::Test {
   };
 };
 
-TEST_F(held_over, what_runs_goes_on_over_a_reset_and_is_answered_on_the_new_stream) {
+TEST_F(held_over, running_closure_survives_a_reset_and_is_answered_afterwards) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
@@ -107,7 +107,7 @@ TEST_F(held_over, many_resets_in_a_row_lose_nothing) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(held_over, what_was_requeued_meanwhile_is_asked_to_stop) {
+TEST_F(held_over, closure_requeued_during_an_outage_is_asked_to_stop) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");

@@ -85,7 +85,7 @@ TEST_F(kept_answers, unacknowledged_answers_are_repeated_in_the_next_hello) {
   EXPECT_EQ(h.answers().failure(0).message(), "broken");
 }
 
-TEST_F(kept_answers, wait_for_the_disk_before_their_worker_leaves) {
+TEST_F(kept_answers, worker_leaves_only_after_its_answers_are_durable) {
   std::atomic<bool> acknowledged = false, left_before = false;
   server.on_attach = [&](worker_stream* s) {
     auto const hello = greet(s, 2, true);
@@ -139,7 +139,7 @@ TEST_F(kept_answers, worker_at_the_limit_starts_no_closure) {
       << "the one that was retracted ran nowhere, the other when there was room";
 }
 
-TEST_F(kept_answers, are_forgotten_where_the_next_server_acknowledges_nothing) {
+TEST_F(kept_answers, are_dropped_if_the_next_server_sends_no_acknowledgements) {
   std::vector<v1::WorkerMessage> hellos;
   server.on_attach = [&](worker_stream* s) {
     hellos.push_back(greet(s, 2, hellos.empty()));

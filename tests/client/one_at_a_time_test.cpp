@@ -28,7 +28,7 @@ struct counter {
   int next;
 };
 
-TEST_F(coordinator, a_value_of_a_worker_with_several_slots_is_used_by_one_at_a_time) {
+TEST_F(coordinator, one_at_a_time_value_serves_one_call_at_a_time) {
   auto w = options_for(server.address());
   w.slots = 4;
   w.job = "reader";
@@ -48,7 +48,7 @@ TEST_F(coordinator, a_value_of_a_worker_with_several_slots_is_used_by_one_at_a_t
   EXPECT_EQ(most_inside, 1);
 }
 
-TEST_F(coordinator, an_output_that_is_not_what_was_asked_for_names_the_function) {
+TEST_F(coordinator, output_of_another_type_names_the_function) {
   auto const sum = c->schedule<std::string>("add", 1, 2);
   try {
     sum.fetch();

@@ -27,14 +27,14 @@ std::string input_error(per_worker_store const& s, std::string_view args,
   return "no error";
 }
 
-TEST(per_worker_store, puts_values_where_the_arguments_name_them) {
+TEST(per_worker_store, values_replace_their_references_in_arguments) {
   per_worker_store s;
   s.keep(5, json_value(R"({"a":[1]})"));
   auto const args = "[1," + std::string(five) + R"(,{"deep":[)" + std::string(five) + "]}]";
   EXPECT_EQ(s.resolve({args}, {5}).bytes, R"([1,{"a":[1]},{"deep":[{"a":[1]}]}])");
 }
 
-TEST(per_worker_store, says_which_value_is_missing_broken_or_bytes) {
+TEST(per_worker_store, missing_failed_and_binary_values_are_named) {
   per_worker_store s;
   auto const args = "[" + std::string(five) + "]";
   EXPECT_EQ(input_error(s, args, {5}),
@@ -52,7 +52,7 @@ TEST(per_worker_store, says_which_value_is_missing_broken_or_bytes) {
             "arguments");
 }
 
-TEST(per_worker_store, tells_what_it_has_and_drops_what_it_is_told) {
+TEST(per_worker_store, lists_its_values_and_drops_them_on_request) {
   per_worker_store s;
   s.keep(5, json_value("1"));
   kept_value broken;
@@ -88,7 +88,7 @@ ran run(raw_function f, per_worker_store& s, std::string args, std::uint64_t bui
   return {j.ok, j.ok ? j.result.bytes : j.why.message};
 }
 
-TEST(per_worker_objects, are_built_once_and_handed_to_those_that_name_them) {
+TEST(per_worker_objects, are_built_once_and_passed_to_functions_that_name_them) {
   per_worker_store s;
   auto const build = make_raw([](int from) { return std::make_shared<counter>(counter{from}); });
   EXPECT_EQ(run(build, s, "[7]", 5, {}).text, "null") << "the object stays here";
@@ -101,7 +101,7 @@ TEST(per_worker_objects, are_built_once_and_handed_to_those_that_name_them) {
   EXPECT_EQ(run(step, s, args, 0, {5}).text, "11");
 }
 
-TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
+TEST(per_worker_objects, wrong_type_is_an_input_error) {
   per_worker_store s;
   auto const build = make_raw([] { return std::make_shared<counter>(); });
   EXPECT_EQ(run(build, s, "[]", 0, {}).text,
@@ -117,7 +117,7 @@ TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
             "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 3");
 }
 
-TEST(per_worker_objects, may_be_within_structures) {
+TEST(per_worker_objects, can_be_nested_in_structures) {
   per_worker_store s;
   auto const build = make_raw([](int from) { return std::make_shared<counter>(counter{from}); });
   ASSERT_TRUE(run(build, s, "[7]", 5, {}).ok);
@@ -153,7 +153,7 @@ TEST(per_worker_objects, may_be_within_structures) {
             "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is a value of another type");
 }
 
-TEST(per_worker_objects, a_builders_error_is_kept_for_those_that_need_it) {
+TEST(per_worker_objects, error_of_a_builder_is_reported_to_dependent_calls) {
   per_worker_store s;
   auto const build = make_raw([](int) -> int { throw std::runtime_error("no data"); });
   EXPECT_FALSE(run(build, s, "[1]", 5, {}).ok);
@@ -173,7 +173,7 @@ TEST(per_worker_objects, are_put_into_the_parsed_arguments_of_a_typed_function) 
   EXPECT_EQ(run(at, s, args, 0, {5}, false).text, "8") << "and as text";
 }
 
-TEST(per_worker_objects, a_function_learns_how_many_workers_there_are) {
+TEST(per_worker_objects, function_gets_the_number_of_workers) {
   per_worker_store s;
   auto const f = make_raw([](context& c) { return c.num_workers(); });
   EXPECT_EQ(run(f, s, "[]", 5, {}).text, "null");

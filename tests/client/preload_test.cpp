@@ -37,7 +37,7 @@ struct preloads_of_ranks : ranks_of_a_worker {
   }
 };
 
-TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
+TEST_F(preloads_of_ranks, are_reused_by_the_next_attempt_of_the_program) {
   std::filesystem::create_directories(file("modules"));
   std::ofstream(file("modules/heavy.py")) << "import os\nwhere = os.getpid()\n";
   auto const order = [&](std::uint32_t attempt) {
@@ -90,7 +90,7 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
   EXPECT_FALSE(alive(std::stoi(read_file(file("where5"))))) << "it has gone with the worker";
 }
 
-TEST_F(preloads_of_ranks, say_why_they_begin_without) {
+TEST_F(preloads_of_ranks, failed_preload_is_reported_with_its_reason) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
            s->Write(start_python("import time; time.sleep(1000)", 1, "no_such"));
            v1::WorkerMessage m;
@@ -104,7 +104,7 @@ TEST_F(preloads_of_ranks, say_why_they_begin_without) {
          }});
 }
 
-TEST(kept_launchers, are_taken_once_while_their_lease_is_long_enough) {
+TEST(kept_launchers, are_reused_once_if_their_lease_is_long_enough) {
   using clock = kept_launchers::clock;
   kept_launchers all;
   auto const now = clock::now();

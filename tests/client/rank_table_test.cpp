@@ -27,7 +27,7 @@ v1::RankReports told(rank_table& t) {
   return m;
 }
 
-TEST(rank_table, tells_beginning_and_end_once_a_stream_until_it_is_told_to_forget) {
+TEST(rank_table, start_and_end_are_reported_once_per_stream_until_forgotten) {
   rank_table t;
   rank_key const key{7, 1, 3};
   t.add(key, 1);
@@ -71,7 +71,7 @@ TEST(rank_table, ranks_of_a_killed_launcher_count_as_failed) {
   EXPECT_TRUE(m.ended(2).stopped()) << "the launcher itself, since the lease ran out";
 }
 
-TEST(rank_table, offers_all_that_it_holds_and_keeps_what_the_server_keeps) {
+TEST(rank_table, offers_all_its_ranks_and_keeps_those_the_server_keeps) {
   rank_table t;
   for (std::uint32_t rank = 0; rank < 4; ++rank) t.add({7, 1, rank}, 1);
   t.started({7, 1, 0}, 10);
@@ -93,7 +93,7 @@ TEST(rank_table, offers_all_that_it_holds_and_keeps_what_the_server_keeps) {
   EXPECT_FALSE(t.settled());
 }
 
-TEST(rank_table, remembers_an_end_that_the_server_has_taken_until_it_is_durable) {
+TEST(rank_table, received_end_is_remembered_until_it_is_durable) {
   rank_table t;
   t.add({7, 1, 0}, 1);
   t.ended({7, 1, 0}, with_status(3));
@@ -108,7 +108,7 @@ TEST(rank_table, remembers_an_end_that_the_server_has_taken_until_it_is_durable)
   EXPECT_FALSE(t.find({7, 1, 0}));
 }
 
-TEST(rank_table, knows_the_launchers_of_an_attempt) {
+TEST(rank_table, finds_the_launchers_of_an_attempt) {
   rank_table t;
   t.add({7, 1, 0}, 1);
   t.add({7, 1, 1}, 2);
@@ -120,7 +120,7 @@ TEST(rank_table, knows_the_launchers_of_an_attempt) {
   EXPECT_EQ(t.launchers(), (std::set<std::uint64_t>{2, 3}));
 }
 
-TEST(rank_table, fills_a_message_no_further_than_its_limit) {
+TEST(rank_table, message_size_is_limited) {
   rank_table t;
   auto end = with_status(1);
   end.add_stderr(std::string(1000, 'x'));
@@ -155,7 +155,7 @@ TEST(lease, starts_when_the_acknowledged_message_was_sent) {
   EXPECT_EQ(l.until(), start + 13s) << "a hello that is not answered renews nothing";
 }
 
-TEST(devices, are_those_that_the_worker_sees) {
+TEST(devices, are_the_visible_devices_of_the_worker) {
   devices d(3, "4,7,GPU-abc,9");
   auto first = d.take(2);
   EXPECT_EQ(first, (texts{"4", "7"}));
@@ -165,7 +165,7 @@ TEST(devices, are_those_that_the_worker_sees) {
   EXPECT_EQ(devices(2, "").take(2), (texts{"0", "1"}));
 }
 
-TEST(spool, reads_what_a_rank_printed_from_an_offset_or_from_the_end) {
+TEST(spool, reads_output_from_an_offset_or_from_the_end) {
   spool s({});
   s.make({7, 1}, {});
   auto const d = s.directories_of(7, 1);
@@ -180,7 +180,7 @@ TEST(spool, reads_what_a_rank_printed_from_an_offset_or_from_the_end) {
 }
 
 // Ranks and their launcher have other working directories than the worker.
-TEST(spool, has_absolute_paths_where_its_directory_is_told_by_a_relative_one) {
+TEST(spool, relative_directory_is_made_absolute) {
   temporary_directory const directory;
   auto const before = std::filesystem::current_path();
   std::filesystem::current_path(directory.path());
@@ -208,7 +208,7 @@ TEST(spool, removes_the_oldest_attempts_that_are_not_in_use) {
   EXPECT_TRUE(std::filesystem::exists(s.directories_of(1, last - spool::works_max).logs));
 }
 
-TEST(spool, a_directory_that_was_given_stays) {
+TEST(spool, given_directory_is_kept) {
   temporary_directory directory;
   { spool const s(directory / "mine"); }
   EXPECT_TRUE(std::filesystem::exists(directory / "mine"));

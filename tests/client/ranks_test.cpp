@@ -3,7 +3,7 @@
 namespace muster::test {
 namespace {
 
-TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
+TEST_F(ranks_of_a_worker, start_end_and_are_forgotten) {
   program_options o;
   o.resources = {{"gpu", 3}};
   serve({[](worker_stream* s, v1::WorkerMessage const& m) {
@@ -59,7 +59,7 @@ TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
         o);
 }
 
-TEST_F(ranks_of_a_worker, tell_their_last_lines_and_only_what_has_changed) {
+TEST_F(ranks_of_a_worker, changed_last_lines_are_reported) {
   serve({[](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(3,
                    "case $RANK in "
@@ -94,7 +94,7 @@ TEST_F(ranks_of_a_worker, tell_their_last_lines_and_only_what_has_changed) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, say_of_more_logs_than_they_read_that_they_are_busy) {
+TEST_F(ranks_of_a_worker, excess_log_requests_are_answered_as_busy) {
   serve({[](worker_stream* s, v1::WorkerMessage const&) {
     v1::ServerMessage read;
     for (std::uint64_t number = 1; number <= 20; ++number)
@@ -109,7 +109,7 @@ TEST_F(ranks_of_a_worker, say_of_more_logs_than_they_read_that_they_are_busy) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
+TEST_F(ranks_of_a_worker, are_stopped_with_their_grace_period) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(2, "trap 'exit 9' TERM; [ $RANK = 0 ] || trap '' TERM; : > " + file("up") +
                           "$RANK; while :; do sleep 0.05; done"));
@@ -125,7 +125,7 @@ TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, that_are_stopped_before_they_have_started_end_too) {
+TEST_F(ranks_of_a_worker, ranks_stopped_before_they_start_end_too) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1, "sleep 15"));
     s->Write(stop(200));  // while their directories are created
@@ -135,7 +135,7 @@ TEST_F(ranks_of_a_worker, that_are_stopped_before_they_have_started_end_too) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, go_on_over_a_broken_stream_unless_the_server_does_not_keep_them) {
+TEST_F(ranks_of_a_worker, survive_a_broken_stream_if_the_server_keeps_them) {
   std::map<std::uint32_t, pid_t> pids;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
            s->Write(start(2, "sleep 1000"));
@@ -161,7 +161,7 @@ TEST_F(ranks_of_a_worker, go_on_over_a_broken_stream_unless_the_server_does_not_
   for (auto const& [rank, pid] : pids) EXPECT_FALSE(alive(pid));
 }
 
-TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_not_heard_for_the_lease) {
+TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_silent_for_the_lease) {
   program_options o;
   o.lease = 1'000ms;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
@@ -215,17 +215,17 @@ void drain_with_a_rank(ranks_of_a_worker& t, worker_options const& w, std::strin
   EXPECT_EQ(ends[0].exit_status(), 9u);
 }
 
-TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
+TEST_F(ranks_of_a_worker, are_stopped_and_reported_before_the_worker_leaves) {
   drain_with_a_rank(*this, options_for(server.address()), "exit 9");
 }
 
-TEST_F(ranks_of_a_worker, have_their_grace_beyond_the_drain_timeout) {
+TEST_F(ranks_of_a_worker, have_their_grace_period_beyond_the_drain_timeout) {
   auto w = options_for(server.address());
   w.drain_timeout = 20ms;
   drain_with_a_rank(*this, w, "sleep 1; exit 9");
 }
 
-TEST_F(ranks_of_a_worker, have_their_grace_although_no_server_is_connected) {
+TEST_F(ranks_of_a_worker, have_their_grace_period_without_a_connected_server) {
   std::atomic<int> streams = 0;
   std::promise<void> again;
   server.on_attach = [&](worker_stream* s) {
@@ -251,7 +251,7 @@ TEST_F(ranks_of_a_worker, have_their_grace_although_no_server_is_connected) {
   EXPECT_TRUE(std::filesystem::exists(file("saved")));
 }
 
-TEST_F(ranks_of_a_worker, say_why_they_could_not_be_started) {
+TEST_F(ranks_of_a_worker, failed_start_is_reported_with_its_reason) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     auto order = start(1, "true");
     order.mutable_ranks()->mutable_start(0)->mutable_rank(0)->set_command(0, "/no/such/command");

@@ -58,7 +58,7 @@ struct report_buffer_test : testing::Test {
   std::unique_ptr<report_buffer> buffer_;
 };
 
-TEST_F(report_buffer_test, lines_go_out_in_order_with_one_wake) {
+TEST_F(report_buffer_test, lines_are_sent_in_order_with_one_wakeup) {
   log(a, "one\ntwo\r\n\nfour\n");
   log(b, "");
   EXPECT_EQ(wakes, 1);
@@ -70,7 +70,7 @@ TEST_F(report_buffer_test, lines_go_out_in_order_with_one_wake) {
   EXPECT_EQ(drained(), list{});
 }
 
-TEST_F(report_buffer_test, what_waits_when_a_connection_breaks_goes_out_on_the_next) {
+TEST_F(report_buffer_test, pending_reports_are_sent_on_the_next_connection) {
   limits.bytes_max = 2 * (report_limits::line_overhead + 2);
   log(a, "a0");
   EXPECT_EQ(drained(), list{"10/1 a0"});  // and never on the wire
@@ -82,7 +82,7 @@ TEST_F(report_buffer_test, what_waits_when_a_connection_breaks_goes_out_on_the_n
   EXPECT_EQ(drained(), (list{"11/3 b0", "10/1 * … 1 line dropped", "10/1 a2", "11 at 50 "}));
 }
 
-TEST_F(report_buffer_test, text_is_cleaned_and_long_lines_are_cut_at_a_character) {
+TEST_F(report_buffer_test, text_is_sanitized_and_long_lines_are_cut_at_a_character) {
   limits.line_bytes_max = 10;
   log(a, "bad \xFF byte");
   EXPECT_EQ(drained(), list{"10/1 bad \xEF\xBF\xBD byte"});
@@ -90,7 +90,7 @@ TEST_F(report_buffer_test, text_is_cleaned_and_long_lines_are_cut_at_a_character
   EXPECT_EQ(drained(), list{"10/1 123456789 … 11 bytes cut"});
 }
 
-TEST_F(report_buffer_test, a_closure_that_writes_too_much_loses_lines_and_says_how_many) {
+TEST_F(report_buffer_test, excess_lines_of_a_closure_are_dropped_and_counted) {
   limits.closure_bytes_max = 3 * (report_limits::line_overhead + 10);
   for (int i = 0; i < 5; ++i) log(a, "a" + std::to_string(i) + "______");
   log(b, "b0");
@@ -102,7 +102,7 @@ TEST_F(report_buffer_test, a_closure_that_writes_too_much_loses_lines_and_says_h
   EXPECT_EQ(drained(), (list{"10/1 * … 1 line dropped", "10/1 room again"}));
 }
 
-TEST_F(report_buffer_test, all_together_have_a_limit_too) {
+TEST_F(report_buffer_test, total_bytes_are_limited) {
   limits.bytes_max = 2 * (report_limits::line_overhead + 2);
   log(a, "a0");
   log(b, "b0");
@@ -113,7 +113,7 @@ TEST_F(report_buffer_test, all_together_have_a_limit_too) {
   EXPECT_EQ(drained(), list{"11/3 b1"});
 }
 
-TEST_F(report_buffer_test, nothing_leaks_from_the_account_over_many_rounds) {
+TEST_F(report_buffer_test, byte_accounting_stays_exact_over_many_rounds) {
   limits.bytes_max = limits.closure_bytes_max = 1'000;
   for (int round = 0; round < 1'000; ++round) {
     for (int i = 0; i < 20; ++i) log(a, "some text of a line");
@@ -138,7 +138,7 @@ TEST_F(report_buffer_test, sends_only_the_newest_progress_at_intervals) {
   EXPECT_EQ(taken(), list{"10 at 40 fourth"});
 }
 
-TEST_F(report_buffer_test, progress_is_kept_within_its_range) {
+TEST_F(report_buffer_test, progress_is_clamped_to_its_range) {
   buffer().progress(a, 17, "a\nb");
   EXPECT_EQ(drained(), list{"10 at 100 a"});
   now += 1s;
@@ -146,7 +146,7 @@ TEST_F(report_buffer_test, progress_is_kept_within_its_range) {
   EXPECT_EQ(drained(), list{"10 at 0 " + std::string(200, 'x') + " … 100 bytes cut"});
 }
 
-TEST_F(report_buffer_test, the_end_of_a_closure_brings_its_last_progress_and_all_lines) {
+TEST_F(report_buffer_test, end_of_a_closure_sends_its_last_progress_and_all_lines) {
   buffer().progress(a, 0.1, "");
   drained();
   log(a, "last");
@@ -158,7 +158,7 @@ TEST_F(report_buffer_test, the_end_of_a_closure_brings_its_last_progress_and_all
   EXPECT_EQ(taken(), list{"11 at 50 "});
 }
 
-TEST_F(report_buffer_test, threads_may_report_side_by_side) {
+TEST_F(report_buffer_test, threads_can_report_concurrently) {
   buffer();
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 4; ++t)

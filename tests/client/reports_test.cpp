@@ -67,7 +67,7 @@ TEST_F(reports_test, lines_and_progress_arrive_while_the_function_runs) {
   EXPECT_EQ(progress(closure)->text, "done");
 }
 
-TEST_F(reports_test, a_quick_function_logs_too) {
+TEST_F(reports_test, quick_function_can_log) {
   std::atomic<std::uint64_t> closure = 0;
   worker_thread worker(options_for(server.address()), [&](muster::worker& w) {
     w.quick_function("quick", [&](context& c) {
@@ -82,7 +82,7 @@ TEST_F(reports_test, a_quick_function_logs_too) {
   EXPECT_EQ(progress(closure)->fraction, 1);
 }
 
-TEST_F(reports_test, a_flood_never_blocks_and_what_was_dropped_is_counted) {
+TEST_F(reports_test, flood_of_lines_never_blocks_and_dropped_lines_are_counted) {
   std::atomic<std::uint64_t> closure = 0;
   constexpr int flood = 200'000;
   worker_thread worker(options_for(server.address()), [&](muster::worker& w) {
@@ -116,7 +116,7 @@ TEST_F(reports_test, a_flood_never_blocks_and_what_was_dropped_is_counted) {
   EXPECT_EQ(*last + skipped, flood - 1);
 }
 
-TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
+TEST_F(reports_test, lines_of_earlier_attempts_are_kept_and_marked) {
   std::atomic<std::uint64_t> closure = 0;
   std::atomic<int> runs = 0;
   auto const add = [&](muster::worker& w) {
@@ -155,7 +155,7 @@ TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
   EXPECT_EQ(page.lines[1].index, 0u);
 }
 
-TEST_F(reports_test, exec_streams_what_its_program_prints_while_it_runs) {
+TEST_F(reports_test, exec_streams_the_output_of_its_program) {
   worker_thread worker(options_for(server.address()));
   session s({.server = server.address(), .continue_on_error = true});
   std::vector<std::string> const argv{"sh", "-c", "echo one; echo two >&2; exec sleep 60"};

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(session, says_when_it_is_open) {
+TEST(session, wait_open_returns_once_the_session_is_open) {
   test_server server;
   session s({.server = server.address(), .name = "mine"});
   s.wait_open();
@@ -18,13 +18,13 @@ TEST(session, says_when_it_is_open) {
   EXPECT_EQ(s.close(), "");
 }
 
-TEST(session, gives_up_on_a_server_that_is_not_there) {
+TEST(session, unreachable_server_is_an_error_after_the_timeout) {
   session s({.server = "127.0.0.1:1", .connect_timeout = milliseconds(100)});
   EXPECT_THROW(s.wait_open(), session_error);
   EXPECT_THROW(s.schedule(s.function("f"), {"[]"}, 0), session_error);
 }
 
-TEST(session, waits_for_a_server_that_starts_later) {
+TEST(session, connects_to_a_server_that_starts_later) {
   int port = 0;
   { port = test_server().port(); }
   session s({.server = "127.0.0.1:" + std::to_string(port)});
@@ -34,7 +34,7 @@ TEST(session, waits_for_a_server_that_starts_later) {
   EXPECT_NO_THROW(s.wait_open());
 }
 
-TEST(session, is_told_why_it_is_refused) {
+TEST(session, reports_why_it_is_refused) {
   test_server server;
   session s({.server = server.address(), .cluster = "nowhere"});
   try {
@@ -45,7 +45,7 @@ TEST(session, is_told_why_it_is_refused) {
   }
 }
 
-TEST(session, pending_queue_has_a_limit) {
+TEST(session, pending_queue_is_limited) {
   test_server server;  // no worker; the server's queue takes 10
   session s({.server = server.address(), .queue_capacity = 10, .pending_max = 50});
   auto const f = s.function("f");
@@ -58,7 +58,7 @@ TEST(session, pending_queue_has_a_limit) {
   EXPECT_EQ(s.stats().scheduled, token);
 }
 
-TEST(session, blocked_schedule_goes_on_when_there_is_room) {
+TEST(session, blocked_schedule_continues_when_there_is_room) {
   test_server server;
   session s({.server = server.address(), .queue_capacity = 16, .pending_max = 64},
             [](outcome const&) {});
@@ -83,7 +83,7 @@ TEST(session, blocked_schedule_ends_with_the_session) {
   scheduling.join();
 }
 
-TEST(session, first_error_cancels_what_is_queued) {
+TEST(session, first_error_cancels_queued_calls) {
   test_server server;
   std::vector<failure_kind> kinds;
   session s({.server = server.address()}, [&](outcome const& o) {
@@ -98,7 +98,7 @@ TEST(session, first_error_cancels_what_is_queued) {
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), failure_kind::cancelled), 10);
 }
 
-TEST(session, handlers_may_schedule_again) {
+TEST(session, handlers_can_schedule) {
   test_server server;
   worker_thread worker(options_for(server.address()));
   std::atomic<int> left = 1000;
@@ -114,7 +114,7 @@ TEST(session, handlers_may_schedule_again) {
   EXPECT_EQ(s.stats().finished, 1008u);
 }
 
-TEST(session, handler_that_throws_ends_it) {
+TEST(session, throwing_handler_ends_the_session) {
   test_server server;
   worker_thread worker(options_for(server.address()));
   session s({.server = server.address()},
@@ -151,7 +151,7 @@ TEST(session, close_waits_for_the_last_outcome) {
   EXPECT_THROW(s.schedule(s.function("f"), {"[]"}, 0), session_error);
 }
 
-TEST(session, close_has_a_limit) {
+TEST(session, close_has_a_timeout) {
   test_server server;
   session s({.server = server.address()}, [](outcome const&) {});
   s.schedule(s.function("nobody.has.this"), {"[]"}, 0);
@@ -159,7 +159,7 @@ TEST(session, close_has_a_limit) {
   EXPECT_TRUE(server.eventually([](auto& c) { return c.overview({}).closures.queued == 0; }));
 }
 
-TEST(session, checks_what_it_is_given) {
+TEST(session, invalid_arguments_are_refused) {
   test_server server;
   session s({.server = server.address()});
   EXPECT_THROW(s.function(""), std::invalid_argument);

@@ -27,7 +27,7 @@ struct standby : fake_server {
   }
 };
 
-TEST(server_list, goes_round) {
+TEST(server_list, addresses_are_used_in_turn) {
   std::string const list = "a:1,b:2,,c:3";
   EXPECT_EQ(chosen_server("a:1"), "a:1");
   EXPECT_EQ(chosen_server(list), "a:1");
@@ -51,7 +51,7 @@ TEST(several_servers, session_skips_an_unreachable_server) {
 }
 
 // No closure is sent before a server has opened the session, since the stream is not resumable.
-TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
+TEST(several_servers, session_skips_a_standby_server) {
   test_server server;
   standby other;
   worker_thread worker(options_for(server.address()));
@@ -86,7 +86,7 @@ TEST(several_servers, coordinator_skips_unreachable_and_standby_servers) {
   EXPECT_NO_THROW(c.wait_open());
 }
 
-TEST(several_servers, sessions_follow_and_come_back) {
+TEST(several_servers, sessions_follow_a_failover_and_return) {
   auto a = std::make_unique<test_server>();
   auto const port = a->port();
   auto b = std::make_unique<test_server>();
@@ -108,7 +108,7 @@ TEST(several_servers, sessions_follow_and_come_back) {
   EXPECT_EQ(chosen_server(both), a->address());
 }
 
-TEST(several_servers, of_which_none_is_there_are_given_up) {
+TEST(several_servers, session_fails_if_all_servers_are_unreachable) {
   session s({.server = std::string(nobody) + ",127.0.0.1:2", .connect_timeout = milliseconds(300)});
   EXPECT_THROW(s.wait_open(), session_error);
 }
@@ -132,7 +132,7 @@ TEST(several_servers, a_worker_pauses_once_for_all_addresses) {
   EXPECT_TRUE(connected(server));
 }
 
-TEST(several_servers, a_worker_follows_and_comes_back) {
+TEST(several_servers, worker_follows_a_failover_and_returns) {
   auto a = std::make_unique<test_server>();
   auto const port = a->port();
   test_server_options o;

@@ -32,7 +32,7 @@ v1::RankStacks ask(heard& h, std::vector<std::uint32_t> const& ranks) {
   return h.stacks.back();
 }
 
-TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
+TEST_F(ranks_of_a_worker, stacks_of_python_ranks_name_their_lines) {
   std::ofstream(file("wait.py")) << script(file("up"));
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(4, "case $RANK in 3) : > " + file("up3") +
@@ -66,7 +66,7 @@ TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, with_own_copies_of_the_code_have_equal_stacks) {
+TEST_F(ranks_of_a_worker, ranks_with_own_copies_of_the_code_have_equal_stacks) {
   std::ofstream(file("wait.py")) << script(file("up"));
   std::filesystem::create_directory_symlink(directory.path(), file("link"));
   for (auto const& root : {directory.path(), file("link")}) {
@@ -94,7 +94,7 @@ TEST_F(ranks_of_a_worker, with_own_copies_of_the_code_have_equal_stacks) {
 }
 
 // A systemd service with DynamicUser has such a link.
-TEST_F(ranks_of_a_worker, say_where_they_are_also_behind_a_symbolic_link) {
+TEST_F(ranks_of_a_worker, stacks_are_available_behind_a_symbolic_link) {
   temporary_directory real;
   std::filesystem::create_directory_symlink(real.path(), file("link"));
   program_options o;
@@ -112,7 +112,7 @@ TEST_F(ranks_of_a_worker, say_where_they_are_also_behind_a_symbolic_link) {
         o);
 }
 
-TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_children) {
+TEST_F(ranks_of_a_worker, sitecustomize_runs_and_child_processes_have_stacks) {
   std::filesystem::create_directory(file("site"));
   std::ofstream(file("site/sitecustomize.py")) << "import builtins\nbuiltins.own = 'kept'\n";
   std::ofstream(file("parent.py")) << "import os, time\n"
@@ -141,7 +141,7 @@ TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_child
   }});
 }
 
-TEST_F(ranks_of_a_worker, that_block_the_signal_do_not_die_of_it_later) {
+TEST_F(ranks_of_a_worker, rank_that_blocks_the_stack_signal_survives_unblocking_it) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1,
                    "exec python3 -c \"import os, signal, time; "
@@ -178,7 +178,7 @@ TEST_F(ranks_of_a_worker, environment_is_unchanged_if_stacks_are_off) {
         o);
 }
 
-TEST_F(ranks_of_a_worker, write_no_stack_into_a_file_of_the_program) {
+TEST_F(ranks_of_a_worker, stacks_are_not_written_into_files_of_the_program) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1,
                    "exec python3 -c \"import os, time; os.closerange(3, 1000); "
@@ -195,7 +195,7 @@ TEST_F(ranks_of_a_worker, write_no_stack_into_a_file_of_the_program) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, put_no_file_of_somebody_else_in_place_of_a_stack) {
+TEST_F(ranks_of_a_worker, symbolic_link_in_place_of_a_stack_file_is_not_followed) {
   std::ofstream(file("other")) << "precious";
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1,
@@ -215,7 +215,7 @@ TEST_F(ranks_of_a_worker, put_no_file_of_somebody_else_in_place_of_a_stack) {
 }
 
 // The stack of the shell itself does not show where a rank hangs.
-TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
+TEST_F(ranks_of_a_worker, stack_of_a_shell_shows_its_child_program) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1, ": > " + file("up") + "; sleep 1000; :"));
     heard h(s);
@@ -235,7 +235,7 @@ TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
 }
 
 // The rank blocks the signal, so its stack can only be read from outside.
-TEST_F(ranks_of_a_worker, that_do_not_answer_are_looked_at_from_outside) {
+TEST_F(ranks_of_a_worker, unresponsive_ranks_get_native_stacks) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1,
                    "exec python3 -c \"import signal, time; "
@@ -252,7 +252,7 @@ TEST_F(ranks_of_a_worker, that_do_not_answer_are_looked_at_from_outside) {
   }});
 }
 
-TEST(native_stacks, that_nobody_can_read_are_none) {
+TEST(native_stacks, unreadable_stacks_are_empty) {
   auto const soon = std::chrono::steady_clock::now() + 2s;
   EXPECT_TRUE(native_stacks({}, {}).of({::getppid()}, soon).empty());
   EXPECT_TRUE(native_stacks({"/nowhere/reader"}, {}).of({::getpid()}, soon).empty());

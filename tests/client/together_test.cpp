@@ -29,7 +29,7 @@ TEST(session_configs, merge_by_key) {
                    {{"x", 2}, {"in", {{"a", 1}, {"b", 2}}}}, {"/job:a", "/job:b"}, "leader"}));
 }
 
-TEST(worker_barriers, are_used_again_and_again) {
+TEST(worker_barriers, can_be_reused) {
   constexpr int rounds = 200;
   worker_barrier b({"a", "b", "c"});
   std::atomic<int> count = 0;
@@ -46,21 +46,21 @@ TEST(worker_barriers, are_used_again_and_again) {
   EXPECT_EQ(count, 3 * rounds);
 }
 
-TEST(worker_barriers, say_who_is_missing_after_the_deadline) {
+TEST(worker_barriers, timeout_names_missing_workers) {
   worker_barrier b({"a", "b", "c"});
   EXPECT_EQ(raised_by([&] { b.wait(1, 10ms); }),
             "barrier: 1 of 3 arrived within 10 ms; missing: a, c");
   EXPECT_NE(raised_by([&] { b.wait(0, 60s); }), "") << "it is over for all";
 }
 
-TEST(worker_barriers, are_aborted) {
+TEST(worker_barriers, abort_ends_waiters_with_the_reason) {
   worker_barrier b({"a", "b"});
   auto waiting = std::async(std::launch::async, [&] { return raised_by([&] { b.wait(0, 60s); }); });
   b.abort("enough");
   EXPECT_EQ(waiting.get(), "barrier: enough");
 }
 
-TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
+TEST(thread_coordinators, end_of_the_data_is_a_clean_stop) {
   thread_coordinator t;
   std::latch stopped(1);
   std::vector<std::string> lines;
@@ -80,13 +80,13 @@ TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
   EXPECT_EQ(raised_by([&] { strict.join(); }), "the end");
 }
 
-TEST(thread_coordinators, a_mistake_with_an_index_is_an_error) {
+TEST(thread_coordinators, out_of_range_exception_is_an_error) {
   thread_coordinator t;
   t.start("reader", [] { std::ignore = std::vector<int>().at(3); });
   EXPECT_NE(raised_by([&] { t.join(); }), "");
 }
 
-TEST(thread_coordinators, who_does_not_stop_is_left_behind_and_named) {
+TEST(thread_coordinators, thread_that_does_not_stop_is_detached_and_named) {
   auto const go = std::make_shared<std::promise<void>>();
   auto const gone = std::make_shared<std::promise<void>>();
   auto over = gone->get_future();

@@ -71,7 +71,7 @@ struct tunnels_of_a_worker : testing::Test {
   tunnels all{{.token = "secret", .patience = 500ms}};
 };
 
-TEST_F(tunnels_of_a_worker, carry_what_ranks_say_and_hear) {
+TEST_F(tunnels_of_a_worker, forward_bytes_in_both_directions) {
   echo_of_tunnels server;
   auto const port = open(server.address());
   EXPECT_EQ(open(server.address()), port) << "one for the attempt";
@@ -91,7 +91,7 @@ TEST_F(tunnels_of_a_worker, carry_what_ranks_say_and_hear) {
   EXPECT_TRUE(sending.get());
 }
 
-TEST_F(tunnels_of_a_worker, to_a_store_of_torch_have_a_port_for_each_rank) {
+TEST_F(tunnels_of_a_worker, tunnels_to_a_torch_store_have_a_port_per_rank) {
   echo_of_tunnels server;
   auto const port = open(server.address());
   auto const of_rank = [&](std::uint32_t rank) {
@@ -120,13 +120,13 @@ TEST_F(tunnels_of_a_worker, end_with_their_attempt) {
   EXPECT_FALSE(raw_socket().reaches(port));
 }
 
-TEST_F(tunnels_of_a_worker, that_are_refused_close_the_connection) {
+TEST_F(tunnels_of_a_worker, refused_tunnel_closes_the_connection) {
   echo_of_tunnels server;
   raw_socket one(open(server.address(), 1));
   EXPECT_TRUE(one.closed());
 }
 
-TEST_F(tunnels_of_a_worker, wait_a_while_for_the_server_and_go_over_a_new_one) {
+TEST_F(tunnels_of_a_worker, connect_through_a_restarted_server) {
   auto server = std::make_unique<echo_of_tunnels>();
   auto const port = open(server->address());
   auto const at = server->port();

@@ -53,7 +53,7 @@ struct upload_caches : testing::Test {
   std::string archive;
 };
 
-TEST_F(upload_caches, fetch_once_and_copy_to_each) {
+TEST_F(upload_caches, upload_is_fetched_once_and_copied_for_each_rank) {
   auto cache = make();
   provide(cache, a, {at / "work/0", at / "work/1"});
   provide(cache, a, {at / "work/2"});
@@ -105,7 +105,7 @@ TEST_F(upload_caches, old_entries_are_evicted) {
   EXPECT_EQ(kept(), names{b});
 }
 
-TEST_F(upload_caches, keep_nothing_of_what_failed) {
+TEST_F(upload_caches, failed_fetches_leave_nothing_behind) {
   auto cache = make();
   refuses = true;
   EXPECT_EQ(error_of([&] { provide(cache, a, {at / "0"}); }), "the server is away");
@@ -125,14 +125,14 @@ TEST_F(upload_caches, keep_nothing_of_what_failed) {
   EXPECT_EQ(read_file(at / "0/file"), "small");
 }
 
-TEST_F(upload_caches, remove_what_a_killed_worker_has_left_behind) {
+TEST_F(upload_caches, remove_leftovers_of_a_killed_worker) {
   fs::create_directories(at / "uploads/new-abcdef/tree");
   auto cache = make();
   provide(cache, a, {});
   EXPECT_EQ(kept(), names{a});
 }
 
-TEST_F(upload_caches, are_used_by_one_worker_at_a_time) {
+TEST_F(upload_caches, are_locked_by_one_worker_at_a_time) {
   auto cache = make();
   provide(cache, a, {});
   file_descriptor held(::open((at / "uploads/lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -150,7 +150,7 @@ TEST_F(upload_caches, are_used_by_one_worker_at_a_time) {
   EXPECT_EQ(read_file(at / "0/file"), "small");
 }
 
-TEST_F(upload_caches, take_no_path_for_a_hash) {
+TEST_F(upload_caches, refuse_names_that_are_not_hashes) {
   auto cache = make();
   for (auto const* name : {"", "../../etc", "lock"})
     EXPECT_NE(error_of([&] { provide(cache, name, {at / "0"}); }), "") << name;

@@ -69,7 +69,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
   bool counts = false;  // whether it counts as a failure of the program
 };
 
-TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once) {
+TEST_F(uploads_of_ranks, are_fetched_once_and_unpacked_into_own_directories) {
   serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
     EXPECT_TRUE(hello.hello().programs().unpacks());
     s->Write(start_uploaded(2, "[ \"$(cat file)\" = 'of the upload' ] && echo mine > file"));
@@ -85,7 +85,7 @@ TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once)
   EXPECT_EQ(gets, 1);
 }
 
-TEST_F(uploads_of_ranks, that_were_got_ahead_of_need_are_there_when_the_server_has_them_no_more) {
+TEST_F(uploads_of_ranks, prefetched_uploads_remain_after_the_server_dropped_them) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     v1::ServerMessage ahead;
     auto& prepare = *ahead.mutable_ranks()->add_prepare();
@@ -104,20 +104,20 @@ TEST_F(uploads_of_ranks, that_were_got_ahead_of_need_are_there_when_the_server_h
   EXPECT_EQ(gets, 1);
 }
 
-TEST_F(uploads_of_ranks, that_cannot_be_had_are_why_no_rank_is_started) {
+TEST_F(uploads_of_ranks, unavailable_upload_fails_the_start_with_the_reason) {
   refusal = "no such blob";
   EXPECT_NE(refused().find("its upload: upload " + absl::BytesToHexString(sha256(archive))),
             std::string::npos);
   EXPECT_FALSE(counts) << "the server had it when the ranks were ordered";
 }
 
-TEST_F(uploads_of_ranks, with_other_bytes_than_their_name_says_are_not_unpacked) {
+TEST_F(uploads_of_ranks, upload_that_does_not_match_its_digest_is_not_unpacked) {
   damages = true;
   EXPECT_NE(refused().find("do not match the digest"), std::string::npos);
   EXPECT_TRUE(counts);
 }
 
-TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {
+TEST_F(uploads_of_ranks, stopping_ranks_cancels_the_fetch_of_their_upload) {
   hangs = true;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start_uploaded(2, "true"));
@@ -135,7 +135,7 @@ TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {
   }});
 }
 
-TEST_F(uploads_of_ranks, keep_no_worker_that_leaves) {
+TEST_F(uploads_of_ranks, pending_fetch_does_not_delay_the_exit_of_a_worker) {
   hangs = true;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start_uploaded(1, "true"));

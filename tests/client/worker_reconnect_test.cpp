@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(worker_reconnect, comes_back_to_a_server_that_restarted_with_the_same_incarnation) {
+TEST(worker_reconnect, reconnects_to_a_restarted_server_with_its_incarnation) {
   auto server = std::make_unique<test_server>();
   auto const port = server->port();
   worker_thread worker(options_for(server->address()));
@@ -73,7 +73,7 @@ TEST(worker_reconnect, result_is_dropped_if_the_server_is_lost) {
   EXPECT_EQ(connected(again), true);
 }
 
-TEST(worker_reconnect, to_a_server_that_does_not_know_it_keeps_the_index) {
+TEST(worker_reconnect, keeps_its_index_at_a_server_that_does_not_know_it) {
   auto server = std::make_unique<test_server>();
   test_server_options o;
   o.port = server->port();

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(worker_options, are_checked) {
+TEST(worker_options, invalid_options_are_refused) {
   EXPECT_THROW(worker({.servers = {}}), std::invalid_argument);
   EXPECT_THROW(worker({.server = "http://127.0.0.1:1"}), std::invalid_argument);
   EXPECT_THROW(worker({.slots = 0}), std::invalid_argument);
@@ -24,7 +24,7 @@ TEST(worker_options, are_checked) {
   EXPECT_THROW(w.function("", [] { return 2; }), std::invalid_argument);
 }
 
-TEST(worker, presents_itself) {
+TEST(worker, hello_describes_the_worker) {
   test_server server;
   auto o = options_for(server.address());
   o.job = "gpu";
@@ -44,7 +44,7 @@ TEST(worker, presents_itself) {
   EXPECT_NE(core::raw(task.incarnation), 0u);
 }
 
-TEST(worker, stop_leaves_in_order_and_returns_0) {
+TEST(worker, stop_leaves_cleanly_and_returns_0) {
   test_server server;
   worker_thread worker(options_for(server.address()));
   ASSERT_TRUE(connected(server));
@@ -57,7 +57,7 @@ TEST(worker, stop_leaves_in_order_and_returns_0) {
   EXPECT_EQ(task.state, core::task_state::disconnected);
 }
 
-TEST(worker, stop_answers_what_is_running_first) {
+TEST(worker, stop_waits_for_running_closures) {
   test_server server;
   std::latch started(1);
   std::latch finish(1);
@@ -78,7 +78,7 @@ TEST(worker, stop_answers_what_is_running_first) {
   stopping.join();
 }
 
-TEST(worker, gives_back_what_is_not_done_within_the_drain_timeout) {
+TEST(worker, unfinished_closures_are_returned_after_the_drain_timeout) {
   test_server server;
   auto o = options_for(server.address());
   o.drain_timeout = milliseconds(20);
@@ -99,7 +99,7 @@ TEST(worker, gives_back_what_is_not_done_within_the_drain_timeout) {
   EXPECT_EQ(result.get(), 2);
 }
 
-TEST(worker, refuses_tls_files_that_cannot_be_used) {
+TEST(worker, unusable_tls_files_are_refused) {
   worker_options o;
   o.tls.ca = "/nowhere/ca.pem";
   try {
@@ -123,7 +123,7 @@ TEST(worker, drain_by_the_server_ends_run_with_0) {
   EXPECT_EQ(worker.join(), 0);
 }
 
-TEST(worker, beats_when_it_is_idle) {
+TEST(worker, idle_worker_sends_heartbeats) {
   test_server_options o;
   o.core.heartbeat_timeout = milliseconds(300);
   test_server server(o);

@@ -22,7 +22,7 @@ auto beside(F f) {
   return std::async(std::launch::async, std::move(f));
 }
 
-TEST(agent, a_killed_process_is_told_to_the_other_by_name) {
+TEST(agent, death_of_a_task_is_reported_to_the_other_by_name) {
   cluster c;
   c.serve({"--cluster", "train:worker=2;heartbeat_timeout=3s"});
   auto& other = c.program({MUSTER_EXAMPLES "agent", "1", c.grpc()});
@@ -46,7 +46,7 @@ TEST(agent, a_killed_process_is_told_to_the_other_by_name) {
   EXPECT_THROW(waiting.get(), agent_error);
 }
 
-TEST(agent, its_devices_are_shown_by_name) {
+TEST(agent, devices_are_shown_by_name) {
   cluster c;
   c.serve({"--cluster", "train:worker=1"});
   coordination_agent a(as_task(c, 0));
@@ -57,7 +57,7 @@ TEST(agent, its_devices_are_shown_by_name) {
   a.shutdown();
 }
 
-TEST(agent, after_a_restart_of_the_server_it_connects_again) {
+TEST(agent, reconnects_after_a_server_restart) {
   cluster c;
   auto const flags = words{"--cluster", "train:worker=1;shutdown_timeout=0s"};
   auto& server = c.serve(flags);
@@ -78,7 +78,7 @@ TEST(agent, after_a_restart_of_the_server_it_connects_again) {
   a.shutdown();
 }
 
-TEST(agent, a_shell_script_takes_part_in_a_barrier) {
+TEST(agent, shell_script_joins_a_barrier) {
   cluster c;
   c.serve({"--cluster", "train:worker=3;register_barrier=false;shutdown_timeout=0s"});
   coordination_agent zero(as_task(c, 0)), one(as_task(c, 1));
@@ -99,7 +99,7 @@ TEST(agent, a_shell_script_takes_part_in_a_barrier) {
   EXPECT_EQ(shell.output(), "barrier data/ready has passed\n42") << shell.errors();
 }
 
-TEST(agent, who_is_usually_late_is_named) {
+TEST(agent, task_that_is_usually_late_is_named) {
   cluster c;
   c.serve({"--cluster", "train:worker=2;register_barrier=false;shutdown_timeout=0s"});
   EXPECT_EQ(c.run({"barriers", "stragglers"}).out, "");
@@ -126,7 +126,7 @@ TEST(agent, who_is_usually_late_is_named) {
             std::string::npos);
 }
 
-TEST(agent, a_script_that_is_killed_takes_its_place_back) {
+TEST(agent, killed_script_rejoins_its_barrier) {
   cluster c;
   c.serve({"--cluster", "train:worker=2;register_barrier=false;shutdown_timeout=0s"});
   auto const entered = [&](std::string const& count) {
@@ -146,7 +146,7 @@ TEST(agent, a_script_that_is_killed_takes_its_place_back) {
   EXPECT_EQ(waiting.get(), 0);
 }
 
-TEST(agent, waiting_from_a_script_tells_what_went_wrong) {
+TEST(agent, failed_wait_of_a_script_reports_the_reason) {
   cluster c;
   c.serve({"--cluster", "train:worker=2"});
   struct {

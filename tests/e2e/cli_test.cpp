@@ -27,7 +27,7 @@ TEST(durations, are_read_with_their_units) {
     EXPECT_EQ(parse_duration(wrong), std::nullopt) << wrong;
 }
 
-TEST(durations, are_written_as_they_are_read) {
+TEST(durations, are_printed_in_the_form_that_is_read) {
   for (auto const* text : {"30s", "250ms", "1m30s", "1h", "1d2h", "7us"})
     EXPECT_EQ(to_string(*parse_duration(text)), text);
   EXPECT_EQ(to_string(duration(0)), "0s");
@@ -53,7 +53,7 @@ struct endless_text : std::streambuf {
   std::string piece = std::string(1 << 20, 'x');
 };
 
-TEST(submit, line_of_a_map_has_a_limit) {
+TEST(submit, length_of_a_map_line_is_limited) {
   std::istringstream two("[1]\n\n[2]");
   std::string line;
   EXPECT_TRUE(read_line(two, line, "f", 1));
@@ -73,7 +73,7 @@ TEST(submit, line_of_a_map_has_a_limit) {
   }
 }
 
-TEST(configuration, limit_of_zero_that_would_serve_nobody_is_refused_by_name) {
+TEST(configuration, connection_limit_of_zero_is_refused_by_name) {
   server::configuration c;
   ASSERT_EQ(server::problem_with(c), "");
   c.web.connections_max = 0;
@@ -86,7 +86,7 @@ TEST(configuration, limit_of_zero_that_would_serve_nobody_is_refused_by_name) {
   EXPECT_EQ(server::problem_with(c), "--heartbeat-timeout must be more than 0s");
 }
 
-TEST(neutral_buffer, replaces_characters_that_come_in_pieces) {
+TEST(neutral_buffer, control_characters_split_over_writes_are_replaced) {
   std::stringbuf to;
   neutral_buffer buffer(to);
   std::ostream out(&buffer);
@@ -97,7 +97,7 @@ TEST(neutral_buffer, replaces_characters_that_come_in_pieces) {
   EXPECT_EQ(to.str(), "\\u202e é  [m\n\\u009b€");
 }
 
-TEST(table, text_of_others_cannot_drive_the_terminal) {
+TEST(table, foreign_text_cannot_control_the_terminal) {
   EXPECT_EQ(for_terminal("a\x1b[31mb\nc"), "a [31mb c");
   EXPECT_EQ(for_terminal("a\xC2\x9B"
                          "31m\x7F\xE2\x80\xAE"
@@ -127,12 +127,12 @@ TEST(progress, shows_counts_rate_and_time_left) {
             "[############################] 100/100  50/s  0.0 s left");
 }
 
-TEST(progress, an_empty_job_divides_by_nothing) {
+TEST(progress, empty_job_shows_zero_of_zero) {
   progress_text text;
   EXPECT_EQ(text.bar({}, progress_text::time_point(1h)), "[............................] 0/0");
 }
 
-TEST(submission, an_argument_is_json_or_text) {
+TEST(submission, argument_is_json_or_text) {
   EXPECT_EQ(argument("42"), json::value(42));
   EXPECT_EQ(argument("[1]"), json::value(json::array{1}));
   EXPECT_EQ(argument("plain words"), json::value("plain words"));
@@ -156,7 +156,7 @@ TEST(endpoint, is_an_address_and_a_port) {
   EXPECT_FALSE((endpoint{"::", 1}).is_loopback());
 }
 
-TEST(texts_of_answers, have_plain_decimals) {
+TEST(texts_of_answers, numbers_are_plain_decimals) {
   auto const answer = json::parse(R"({"each": 50.125, "half": 0.5, "count": 7, "word": "x"})");
   EXPECT_EQ(text_of(answer, "each"), "50.125");
   EXPECT_EQ(text_of(answer, "half"), "0.5");

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(cluster_flag, jobs_and_keys) {
+TEST(cluster_flag, jobs_and_keys_are_parsed) {
   auto const spec = parse_cluster(
       "train:worker=4,ps=2;heartbeat_timeout=30s;register_timeout=5m;shutdown_timeout=0;"
       "stuck_after=10s;recoverable=ps;allow_reconnect=true;register_barrier=false;renew=false;"
@@ -30,13 +30,13 @@ TEST(cluster_flag, jobs_and_keys) {
   EXPECT_EQ(spec->agents, core::coordination::agent_wire::tls);
 }
 
-TEST(cluster_flag, a_name_alone_has_no_agents) {
+TEST(cluster_flag, name_alone_declares_no_agents) {
   auto const spec = parse_cluster("default");
   ASSERT_TRUE(spec);
   EXPECT_TRUE(spec->jobs.empty());
 }
 
-TEST(cluster_flag, is_written_as_it_is_read) {
+TEST(cluster_flag, printed_flag_is_parsed_back_unchanged) {
   for (auto const* text :
        {"default", "a:w=1", "a:w=1,p=2;heartbeat_timeout=1m30s;recoverable=w+p;renew=false",
         "a:w=3;recoverable=true;type=other", "a:w=1;agents=tls", "a;torch=29500;torch_era=B"}) {

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(cluster_from_flag, a_kind_alone_has_the_defaults) {
+TEST(cluster_from_flag, resolver_kind_alone_has_the_defaults) {
   auto const source = parse_cluster_from(R"(simple:{"worker": ["a|b;c", "d"]})");
   ASSERT_TRUE(source) << source.error().message;
   EXPECT_EQ(source->declaration, core::coordination::cluster_spec());
@@ -17,7 +17,7 @@ TEST(cluster_from_flag, a_kind_alone_has_the_defaults) {
   EXPECT_EQ(source->resolver->cluster_spec().num_tasks("worker"), 2u);
 }
 
-TEST(cluster_from_flag, keys_stand_behind_the_bar) {
+TEST(cluster_from_flag, keys_follow_a_vertical_bar) {
   auto const source = parse_cluster_from(
       R"(simple:{"ps": ["a"]};task_id=0|name=train;every=10s;timeout=0;heartbeat_timeout=30s;)"
       "renew=false;recoverable=ps+worker");
@@ -54,7 +54,7 @@ TEST(cluster_from_flag, errors_name_the_part_that_is_wrong) {
   }
 }
 
-TEST(cluster_source, jobs_are_as_large_as_their_highest_index) {
+TEST(cluster_source, job_size_is_its_highest_index_plus_one) {
   server::cluster_source source;
   source.recoverable_jobs = {"ps"};
   auto const spec = declared(

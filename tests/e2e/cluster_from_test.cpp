@@ -33,7 +33,7 @@ struct followed {
   }
 };
 
-TEST(cluster_from, declares_what_the_resolver_knows) {
+TEST(cluster_from, declares_the_resolved_cluster) {
   followed f;
   f.spec(R"({"worker": ["a:1", "b:1"], "ps": {"2": "c:1"}, "evaluator": {}})");
   auto& server = f.c.serve({"--cluster", "main:w=1", "--cluster-from",
@@ -55,7 +55,7 @@ TEST(cluster_from, is_the_main_cluster_when_it_is_the_first) {
   EXPECT_TRUE(f.c.get("/api/v1/clusters/default").at("main").as_bool());
 }
 
-TEST(cluster_from, follows_changes_and_says_so) {
+TEST(cluster_from, follows_changes_and_logs_them) {
   followed f;
   f.spec(R"({"worker": ["a:1"]})");
   auto& server = f.c.serve({"--cluster-from", f.source()});
@@ -82,7 +82,7 @@ TEST(cluster_from, keeps_the_last_cluster_while_the_resolver_fails) {
   EXPECT_EQ(log.find("not JSON at line 1", first + 1), std::string::npos) << "it is said once";
 }
 
-TEST(cluster_from, waits_at_the_start_until_there_is_an_answer) {
+TEST(cluster_from, start_waits_until_the_resolver_answers) {
   followed f;
   auto& server = f.c.spawn(
       {"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--cluster-from", f.source()});
@@ -103,7 +103,7 @@ TEST(cluster_from, can_be_stopped_while_it_waits) {
   EXPECT_TRUE(server.says("stopped signal=SIGTERM"));
 }
 
-TEST(cluster_from, what_is_wrong_at_the_start_ends_it) {
+TEST(cluster_from, error_at_the_start_ends_the_server) {
   followed f;
   f.spec(R"({"worker": 3})");
   struct {

@@ -46,7 +46,7 @@ class agent {
   std::thread thread_;
 };
 
-TEST(clusters, are_declared_shown_and_forgotten) {
+TEST(clusters, are_declared_shown_and_deleted) {
   cluster c;
   c.serve();
   auto const made =
@@ -67,7 +67,7 @@ TEST(clusters, are_declared_shown_and_forgotten) {
   EXPECT_CONTAINS(gone.err, "there is no cluster 'train'");
 }
 
-TEST(clusters, what_is_wrong_is_said_in_one_line) {
+TEST(clusters, errors_are_one_line) {
   cluster c;
   c.serve();
   struct {

@@ -12,7 +12,7 @@ std::string first_word(std::string const& text) {
   return text.substr(0, text.find_first_of(" \n"));
 }
 
-TEST(cordon, a_worker_gets_nothing_new_until_it_is_uncordoned) {
+TEST(cordon, cordoned_worker_gets_no_new_closures_until_uncordoned) {
   cluster c;
   c.serve();
   c.worker({"--index", "0"});
@@ -53,7 +53,7 @@ TEST(drain, lets_a_worker_leave) {
   EXPECT_TRUE(c.await_tasks(1, "DISCONNECTED"));
 }
 
-TEST(drain, gives_calls_back_after_the_drain_timeout) {
+TEST(drain, unfinished_calls_are_returned_after_the_drain_timeout) {
   cluster c;
   c.serve();
   auto& worker = c.worker({"--slots", "1", "--drain-timeout", "200ms"});
@@ -75,7 +75,7 @@ TEST(orders, unknown_task_is_refused) {
   EXPECT_NE(f.err.find("no task worker:7"), std::string::npos) << f.err;
 }
 
-TEST(retry, runs_what_failed_as_a_new_job) {
+TEST(retry, failed_closures_run_again_as_a_new_job) {
   cluster c;
   c.serve();
   c.worker();

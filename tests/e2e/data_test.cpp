@@ -44,7 +44,7 @@ json::object entries_of(json::value const& check) {
   return all;
 }
 
-TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
+TEST(data, check_lists_contents_while_and_after_the_server_runs) {
   cluster c;
   auto const data = c.file("data").string();
   auto& server = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
@@ -70,7 +70,7 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   EXPECT_EQ(f.out.find("has it open"), std::string::npos) << f.out;
 }
 
-TEST(data, many_files_are_no_hindrance) {
+TEST(data, check_works_with_a_low_descriptor_limit) {
   cluster c;
   auto const data = c.file("data").string();
   stop(c.serve({"--data-dir", data}));
@@ -83,7 +83,7 @@ TEST(data, many_files_are_no_hindrance) {
   EXPECT_TRUE(too_few.says("Too many open files"));
 }
 
-TEST(data, dump_is_a_line_of_json_an_entry) {
+TEST(data, dump_prints_one_json_line_per_entry) {
   cluster c;
   auto const data = c.file("data").string();
   stop([&]() -> process& {
@@ -116,7 +116,7 @@ TEST(data, dump_is_a_line_of_json_an_entry) {
   EXPECT_TRUE(full.says("muster data: cannot write: No space left on device"));
 }
 
-TEST(data, a_backup_while_keys_are_written_has_what_was_acknowledged) {
+TEST(data, backup_during_writes_contains_all_acknowledged_keys) {
   cluster c;
   auto const data = c.file("data").string(), backup = c.file("backup").string();
   auto& first = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
@@ -197,7 +197,7 @@ void expect_refused_when_damaged(cluster& c, fs::path const& data, std::string c
   EXPECT_FALSE(fs::exists(to + ".partial"));
 }
 
-TEST(data, damage_is_found_and_said_in_one_line) {
+TEST(data, damage_is_reported_in_one_line) {
   cluster c;
   auto const data = c.file("data");
   auto& server = c.serve({"--data-dir", data.string()});

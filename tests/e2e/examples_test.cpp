@@ -43,7 +43,7 @@ TEST(examples, workers_train_weights_on_a_parameter_server) {
   }
 }
 
-TEST(examples, agents_meet) {
+TEST(examples, agents_pass_a_barrier) {
   cluster c;
   c.serve({"--cluster", "train:worker=2"});
   auto& zero = c.program({MUSTER_EXAMPLES "agent", "0", c.grpc()});
@@ -56,7 +56,7 @@ TEST(examples, agents_meet) {
   EXPECT_CONTAINS(zero.output() + one.output(), "200 steps so far\n");
 }
 
-TEST(examples, a_resolver_says_who_it_is) {
+TEST(examples, resolver_example_prints_its_task) {
   cluster c;
   auto& resolver = c.program(
       {MUSTER_EXAMPLES "resolver"},

@@ -29,7 +29,7 @@ TEST_F(logs, follow_shows_lines_on_stderr_and_values_on_stdout) {
 }
 
 // The script ends only after its first line was seen.
-TEST_F(logs, lines_come_while_the_closure_runs) {
+TEST_F(logs, lines_are_shown_while_the_closure_runs) {
   auto const go_on = c.file("go_on").string();
   auto const submitted =
       c.run({"submit", "--no-wait", "muster.exec",
@@ -44,7 +44,7 @@ TEST_F(logs, lines_come_while_the_closure_runs) {
   EXPECT_EQ(c.run({"logs", closure}).out, "first\n");
 }
 
-TEST_F(logs, several_closures_are_told_apart) {
+TEST_F(logs, lines_of_several_closures_have_prefixes) {
   auto f = c.run({"submit", "muster.exec", "--map",
                   c.write("map", "[" + shell("echo a") + "]\n[" + shell("echo b >&2") + "]\n"),
                   "--follow", "--timeout", "20s", "--name", "two"});
@@ -53,19 +53,19 @@ TEST_F(logs, several_closures_are_told_apart) {
   EXPECT_NE(f.err.find("[#1 worker:0] b\n"), std::string::npos) << f.err;
 }
 
-TEST_F(logs, the_exit_status_is_the_jobs) {
+TEST_F(logs, follow_exits_with_the_status_of_the_job) {
   auto const f = c.run({"submit", "muster.fail", "no", "--follow", "--timeout", "20s"});
   EXPECT_EQ(f.status, 1);
   EXPECT_NE(f.err.find("FAILED"), std::string::npos) << f.err;
 }
 
-TEST_F(logs, follow_gives_up_when_its_time_is_over) {
+TEST_F(logs, follow_ends_at_its_timeout) {
   auto const f = c.run({"submit", "muster.sleep", "60000", "--follow", "--timeout", "300ms"});
   EXPECT_EQ(f.status, 1);
   EXPECT_NE(f.err.find("is still running after"), std::string::npos) << f.err;
 }
 
-TEST_F(logs, a_flood_keeps_the_newest_lines_and_says_how_many_are_gone) {
+TEST_F(logs, flood_keeps_the_newest_lines_and_counts_dropped_ones) {
   // More than the server keeps, but less than the 1 MiB above which a slow worker drops lines
   // itself.
   auto const f = c.run({"submit", "muster.exec", shell("seq 12000"), "--timeout", "30s"});
@@ -77,7 +77,7 @@ TEST_F(logs, a_flood_keeps_the_newest_lines_and_says_how_many_are_gone) {
   EXPECT_LE(std::count(all.begin(), all.end(), '\n'), 5'000);
 }
 
-TEST_F(logs, what_is_no_id_is_refused) {
+TEST_F(logs, invalid_or_unknown_id_is_refused) {
   EXPECT_EQ(c.run({"logs", "x"}).status, 1);
   EXPECT_EQ(c.run({"logs", "job_0000000000000099"}).status, 1);
 }

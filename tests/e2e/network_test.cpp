@@ -55,7 +55,7 @@ struct cut_network : testing::Test {
 
 // The outage is shorter than the heartbeat timeout: the connection survives, or the worker
 // reconnects. In both cases the running step continues and its result counts.
-TEST_F(cut_network, for_a_short_time_costs_nothing) {
+TEST_F(cut_network, short_outage_loses_no_work) {
   start({"--heartbeat-timeout", "12s"});
   auto const job = step("3");
   net.unplug();
@@ -69,7 +69,7 @@ TEST_F(cut_network, for_a_short_time_costs_nothing) {
 
 // The outage is longer: the server considers the worker lost, and runs the step elsewhere. The
 // result of the returning worker is ignored.
-TEST_F(cut_network, for_a_long_time_loses_the_worker_and_its_return_changes_nothing) {
+TEST_F(cut_network, long_outage_loses_the_worker_and_its_late_result_is_ignored) {
   start({"--heartbeat-timeout", "1500ms", "--reconnect-grace", "1s"});
   auto const job = step("2");
   net.unplug();

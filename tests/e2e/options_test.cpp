@@ -23,7 +23,7 @@ TEST(options, outputs_become_arguments_of_other_closures) {
             "{\"a\":[1,2]}\n[\"x\",{\"a\":[1,2]}]\n{\"deep\":[\"x\",{\"a\":[1,2]}]}\n");
 }
 
-TEST(options, a_failed_input_fails_what_needs_it) {
+TEST(options, failed_input_fails_dependent_closures) {
   cluster c;
   c.serve();
   c.worker();
@@ -37,7 +37,7 @@ TEST(options, a_failed_input_fails_what_needs_it) {
   EXPECT_NE(error.at("message").as_string().find("no such file"), json::string::npos);
 }
 
-TEST(options, a_function_that_raises_is_tried_again_as_often_as_asked) {
+TEST(options, failed_function_is_retried_up_to_max_retries) {
   cluster c;
   c.serve();
   c.worker();
@@ -49,7 +49,7 @@ TEST(options, a_function_that_raises_is_tried_again_as_often_as_asked) {
   EXPECT_EQ(jobs.at(0).at("retried").to_number<int>(), 2);
 }
 
-TEST(options, a_deadline_stops_what_runs) {
+TEST(options, deadline_stops_a_running_closure) {
   cluster c;
   c.serve();
   c.worker();
@@ -59,7 +59,7 @@ TEST(options, a_deadline_stops_what_runs) {
   EXPECT_NE(f.err.find("its deadline of 100 ms passed while it ran"), std::string::npos) << f.err;
 }
 
-TEST(options, what_is_out_of_bounds_is_refused_with_its_name) {
+TEST(options, value_out_of_range_is_refused_with_its_flag) {
   cluster c;
   c.serve();
   auto const f = c.run({"submit", "muster.noop", "--delay", "soon"});

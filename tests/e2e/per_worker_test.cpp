@@ -33,7 +33,7 @@ bool becomes(cluster& c, std::string const& id, std::string const& expected) {
   return statuses(c, id) == expected;
 }
 
-TEST(per_worker, each_worker_has_its_own_component_and_builds_it_again_after_a_kill) {
+TEST(per_worker, each_worker_builds_its_value_and_rebuilds_it_after_a_kill) {
   cluster c;
   c.serve();
   c.worker({"--index", "0"});
@@ -53,7 +53,7 @@ TEST(per_worker, each_worker_has_its_own_component_and_builds_it_again_after_a_k
   EXPECT_EQ(index_on("worker:1"), 1) << "waits for the new incarnation to build it";
 }
 
-TEST(per_worker, a_builders_error_names_the_value_where_it_is_needed_and_nowhere_else) {
+TEST(per_worker, error_of_a_builder_fails_only_dependent_calls) {
   cluster c;
   c.serve();
   c.worker();
@@ -66,7 +66,7 @@ TEST(per_worker, a_builders_error_names_the_value_where_it_is_needed_and_nowhere
   EXPECT_NE(f.err.find(id + " could not be built here: no data"), std::string::npos) << f.err;
 }
 
-TEST(per_worker, a_released_one_is_refused_by_name) {
+TEST(per_worker, released_value_is_refused_by_name) {
   cluster c;
   c.serve();
   auto const id = create(c, R"({"function":"muster.noop"})");
@@ -79,7 +79,7 @@ TEST(per_worker, a_released_one_is_refused_by_name) {
   EXPECT_NE(f.err.find(id + " was released"), std::string::npos) << f.err;
 }
 
-TEST(per_worker, the_command_line_makes_shows_and_releases_them) {
+TEST(per_worker, command_line_creates_shows_and_releases_values) {
   cluster c;
   c.serve();
   c.worker({"--index", "0"});

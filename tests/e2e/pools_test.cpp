@@ -62,7 +62,7 @@ TEST_F(clusters_as_pools, a_job_waits_for_workers_of_its_own_cluster) {
   EXPECT_TRUE(c.await_count(json::value_to<std::string>(made.at("id")), "succeeded", 1));
 }
 
-TEST_F(clusters_as_pools, a_worker_over_the_port_of_a_cluster_is_of_that_cluster) {
+TEST_F(clusters_as_pools, port_of_a_cluster_assigns_workers_to_it) {
   c.serve({"--cluster", "default", "--cluster", "train"});
   auto const port = json::value_to<std::string>(c.get("/api/v1/clusters/train").at("address"));
   c.spawn({"worker", "--server", port});
@@ -70,7 +70,7 @@ TEST_F(clusters_as_pools, a_worker_over_the_port_of_a_cluster_is_of_that_cluster
   EXPECT_EQ(connected("default"), 0u);
 }
 
-TEST_F(clusters_as_pools, one_in_use_is_deleted_by_force_only) {
+TEST_F(clusters_as_pools, cluster_in_use_is_deleted_only_with_force) {
   c.serve({"--cluster", "default"});
   ASSERT_EQ(c.run({"clusters", "create", "train"}).status, 0);
   auto& w = c.worker({"--cluster", "train"});
@@ -85,7 +85,7 @@ TEST_F(clusters_as_pools, one_in_use_is_deleted_by_force_only) {
   EXPECT_EQ(c.status_of("/api/v1/clusters/train"), 404u);
 }
 
-TEST_F(clusters_as_pools, a_worker_of_an_unknown_cluster_says_so_and_ends_unless_it_is_to_wait) {
+TEST_F(clusters_as_pools, worker_of_an_unknown_cluster_exits_unless_told_to_wait) {
   c.serve({"--cluster", "default"});
   auto& lost = c.worker({"--cluster", "moon"});
   EXPECT_EQ(lost.wait(), 1);
@@ -98,7 +98,7 @@ TEST_F(clusters_as_pools, a_worker_of_an_unknown_cluster_says_so_and_ends_unless
   EXPECT_TRUE(await([&] { return connected("moon") == 1; }));
 }
 
-TEST_F(clusters_as_pools, each_says_which_of_its_jobs_hold_state) {
+TEST_F(clusters_as_pools, each_cluster_lists_its_stateful_jobs) {
   c.serve({"--cluster", "default", "--cluster", "train;stateful=cache"});
   EXPECT_EQ(json::serialize(c.get("/api/v1/clusters/train").at("stateful")), R"(["cache"])");
   c.worker({"--cluster", "train", "--role", "cache"});

@@ -34,7 +34,7 @@ struct prefetch : testing::Test {
   cluster c;
 };
 
-TEST_F(prefetch, nobody_waits_behind_a_long_closure_while_another_worker_is_idle) {
+TEST_F(prefetch, no_closure_waits_behind_a_long_one_while_a_worker_is_idle) {
   auto const job = long_one_first();
   ASSERT_TRUE(await([&] { return closures(job)[0].at("state") == "RUNNING"; }));
   for (auto const& v : closures(job)) {
@@ -55,7 +55,7 @@ TEST_F(prefetch, nobody_waits_behind_a_long_closure_while_another_worker_is_idle
   }
 }
 
-TEST_F(prefetch, times_are_those_of_execution_however_long_it_was_waited) {
+TEST_F(prefetch, durations_exclude_the_wait_in_the_worker) {
   c.serve();
   c.worker({"--slots", "1", "--credits", "16"});
   warm();

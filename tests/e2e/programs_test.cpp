@@ -41,7 +41,7 @@ json::value await_state(cluster& c, std::string const& id, std::string_view stat
   }
 }
 
-TEST(programs_e2e, ranks_on_two_workers_are_told_who_they_are_and_end_well) {
+TEST(programs_e2e, ranks_on_two_workers_get_their_environment_and_succeed) {
   cluster c;
   two_workers(c);
   auto const id = submit(c, "echo rank $RANK of $WORLD_SIZE as $MUSTER_TASK_TYPE", 4);
@@ -54,7 +54,7 @@ TEST(programs_e2e, ranks_on_two_workers_are_told_who_they_are_and_end_well) {
   EXPECT_EQ(log.at("data").as_string(), "rank 3 of 4 as worker\n");
 }
 
-TEST(programs_e2e, the_last_line_of_each_rank_is_shown_and_top_lists_what_goes_on) {
+TEST(programs_e2e, last_line_of_each_rank_is_shown_and_top_lists_the_program) {
   cluster c;
   two_workers(c);
   auto const id =
@@ -74,7 +74,7 @@ TEST(programs_e2e, the_last_line_of_each_rank_is_shown_and_top_lists_what_goes_o
   EXPECT_NE(top.out.find("RUNNING    2/2"), std::string::npos) << top.out;
 }
 
-TEST(programs_e2e, the_rank_that_fails_is_named_and_all_start_again) {
+TEST(programs_e2e, failed_rank_is_named_and_all_ranks_restart) {
   cluster c;
   two_workers(c);
   auto const id = submit(c,
@@ -91,7 +91,7 @@ TEST(programs_e2e, the_rank_that_fails_is_named_and_all_start_again) {
   EXPECT_EQ(cause.at("stderr").as_array(), json::array{"the shard is empty"});
 }
 
-TEST(programs_e2e, cancel_ends_what_runs) {
+TEST(programs_e2e, cancel_ends_running_ranks) {
   cluster c;
   two_workers(c);
   auto const id = submit(c, "sleep 600", 4);
@@ -100,7 +100,7 @@ TEST(programs_e2e, cancel_ends_what_runs) {
   EXPECT_EQ(await_state(c, id, "CANCELLED").at("alive").to_number<int>(), 0);
 }
 
-TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
+TEST(programs_e2e, killed_worker_uses_an_attempt_but_no_restart) {
   cluster c;
   c.serve();
   auto& first = c.worker({"--index", "0", "--allow-programs", "--program-lease", "2s"});
@@ -141,7 +141,7 @@ struct noted_starts {
   }
 };
 
-TEST(programs_e2e, go_on_over_kill_9_of_the_server) {
+TEST(programs_e2e, programs_continue_after_kill_9_of_the_server) {
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};
   auto& server = c.serve(data);
@@ -162,7 +162,7 @@ TEST(programs_e2e, go_on_over_kill_9_of_the_server) {
 }
 
 // Rank 1 stays a step behind, and reports that before and after the restart.
-TEST(programs_e2e, that_hang_are_known_with_the_rank_the_age_and_the_steps_after_kill_9) {
+TEST(programs_e2e, hang_details_survive_kill_9_of_the_server) {
   cluster c;
   words const flags{"--data-dir", c.file("data").string()};
   auto& first = c.serve(flags);
@@ -194,7 +194,7 @@ TEST(programs_e2e, that_hang_are_known_with_the_rank_the_age_and_the_steps_after
   EXPECT_EQ(hang(), before);
 }
 
-TEST(programs_e2e, that_ended_while_no_server_was_there_are_known_to_have) {
+TEST(programs_e2e, programs_that_ended_without_a_server_are_reported_afterwards) {
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};
   auto& server = c.serve(data);
@@ -211,7 +211,7 @@ TEST(programs_e2e, that_ended_while_no_server_was_there_are_known_to_have) {
   EXPECT_EQ(noted.lines(), (std::vector<std::string>{"0 1", "0 over", "1 1", "1 over"}));
 }
 
-TEST(programs_e2e, that_wait_or_have_ended_are_there_after_a_restart) {
+TEST(programs_e2e, waiting_and_ended_programs_survive_a_server_restart) {
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};
   auto& server = c.serve(data);
@@ -239,7 +239,7 @@ bool await_held_blobs(cluster& c, int n) {
   return await([&] { return c.get("/api/v1/blobs").at("held").to_number<int>() == n; });
 }
 
-TEST(programs_e2e, what_is_uploaded_is_kept_by_the_server_until_the_program_has_ended) {
+TEST(programs_e2e, upload_is_kept_until_the_program_has_ended) {
   cluster c;
   c.serve();
   std::filesystem::create_directories(c.file("code/lib"));
@@ -262,7 +262,7 @@ TEST(programs_e2e, what_is_uploaded_is_kept_by_the_server_until_the_program_has_
 
 // Each rank runs the coordination client of the examples. It sets keys, waits at a barrier and adds
 // 100 to a counter, which would show state of an earlier attempt.
-TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback) {
+TEST(programs_e2e, each_attempt_has_its_own_cluster_generation_on_loopback) {
   cluster c;
   two_workers(c);
   auto const id = submit(c,
@@ -319,7 +319,7 @@ TEST(programs_e2e, cause_contains_the_last_coordination_error) {
 }
 
 // The test kills ranks by process id.
-TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_the_server) {
+TEST(programs_e2e, preloaded_ranks_are_forked_across_attempts_and_restarts) {
   if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "takes Python";
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};
@@ -370,7 +370,7 @@ TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_t
   EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
 }
 
-TEST(programs_e2e, that_cannot_be_preloaded_run_and_say_why) {
+TEST(programs_e2e, failed_preload_is_reported_and_the_program_runs) {
   cluster c;
   two_workers(c);
   auto const id = submit(c, "exit 0", 2, R"(,"preload":["numpy"])");

@@ -38,7 +38,7 @@ class resolve_in_a_pod : public ::testing::Test {
   test::authority authority_;
 };
 
-TEST_F(resolve_in_a_pod, waits_until_the_pods_run_and_knows_its_own_task) {
+TEST_F(resolve_in_a_pod, waits_until_the_pods_run_and_finds_its_own_task) {
   http_service const api(
       test::one_by_one({{200, pods(0)}, {200, pods(1)}, {503, ""}, {200, pods(2)}}),
       {"127.0.0.1", authority_.issue()});
@@ -54,7 +54,7 @@ TEST_F(resolve_in_a_pod, waits_until_the_pods_run_and_knows_its_own_task) {
       << own.err;
 }
 
-TEST_F(resolve_in_a_pod, says_what_is_wrong_in_a_line_and_by_its_status) {
+TEST_F(resolve_in_a_pod, error_is_one_line_with_an_exit_status) {
   http_service const refusing(
       [](http_seen const&) {
         return http_reply{403, R"({"message":"no"})"};
@@ -93,7 +93,7 @@ class resolve_a_tpu : public ::testing::Test {
   cluster c_;
 };
 
-TEST_F(resolve_a_tpu, says_its_health_and_by_the_status_whether_it_is_well) {
+TEST_F(resolve_a_tpu, health_is_printed_and_sets_the_exit_status) {
   http_service const well([](http_seen const&) { return node("HEALTHY"); });
   auto const json = run(well, {"--health"});
   EXPECT_EQ(json.status, 0) << json.err;
@@ -109,7 +109,7 @@ TEST_F(resolve_a_tpu, says_its_health_and_by_the_status_whether_it_is_well) {
             "recoverable  no\naccelerator  v3-16\nruntime      tpu-vm\nendpoints    2\n");
 }
 
-TEST_F(resolve_a_tpu, that_is_healthy_but_not_ready_has_status_1) {
+TEST_F(resolve_a_tpu, healthy_tpu_that_is_not_ready_has_exit_status_1) {
   for (auto const state : {"CREATING", "PREEMPTED", "TERMINATED"}) {
     http_service const api([state](http_seen const&) { return node("HEALTHY", state); });
     EXPECT_EQ(run(api, {"--health"}).status, 1) << state;
@@ -122,7 +122,7 @@ TEST_F(resolve_a_tpu, that_is_healthy_but_not_ready_has_status_1) {
   EXPECT_EQ(run(no_state, {"--health"}).status, 0) << "older APIs have no state";
 }
 
-TEST_F(resolve_a_tpu, takes_a_time_limit_with_a_unit_and_counts_devices_of_addresses) {
+TEST_F(resolve_a_tpu, time_limit_has_a_unit_and_devices_of_addresses_are_counted) {
   http_service const api([](http_seen const&) { return node("HEALTHY"); });
   EXPECT_EQ(run(api, {"--health"}, ";time_limit=20s").status, 0);
   EXPECT_EQ(run(api, {"--health"}, ";time_limit=20").status, 0);
@@ -140,7 +140,7 @@ TEST_F(resolve_a_tpu, takes_a_time_limit_with_a_unit_and_counts_devices_of_addre
             "{\"TPU\":2}\n");
 }
 
-TEST_F(resolve_a_tpu, waits_until_it_is_healthy_and_then_goes_on) {
+TEST_F(resolve_a_tpu, wait_healthy_waits_until_the_tpu_is_healthy) {
   http_service const api(test::one_by_one({node("TIMEOUT"), node("TIMEOUT"), node("HEALTHY")}));
   auto const spec = run(api, {"--wait-healthy", "--interval", "10ms", "--timeout", "1m"});
   EXPECT_EQ(spec.status, 0) << spec.err;
@@ -176,7 +176,7 @@ TEST_F(resolve_a_tpu, counts_accelerators_and_names_the_coordinator) {
   EXPECT_NE(none.err.find("coordinator_name=NAME"), std::string::npos) << none.err;
 }
 
-TEST_F(resolve_a_tpu, tells_wrong_questions_and_silence_by_the_status) {
+TEST_F(resolve_a_tpu, invalid_options_and_timeouts_have_distinct_exit_statuses) {
   http_service const api([](http_seen const&) { return node("HEALTHY"); });
   EXPECT_EQ(run(api, {"--health", "--accelerators"}).status, 2);
   EXPECT_EQ(run(api, {"--health", "--watch"}).status, 2);

@@ -37,7 +37,7 @@ TEST(resolve, prints_the_spec_as_json_or_table) {
   EXPECT_EQ(table.out, "JOB     TASK  ADDRESS\nworker     0  a:1\nworker     1  b:1\n");
 }
 
-TEST(resolve, says_which_task_this_is_and_where_its_master) {
+TEST(resolve, prints_its_task_and_the_master) {
   auto const text = resolve({"tf-config", "--task", "--master", "--output", "table"}, two_workers);
   EXPECT_EQ(text.out, "task         worker:1\nmaster       grpc://b:1\nenvironment  none\n")
       << text.err;
@@ -95,7 +95,7 @@ TEST(resolve, reads_a_slurm_step) {
   EXPECT_EQ(f.out, "{\"ps\":[\"n09:8888\"],\"worker\":[\"n09:8889\",\"n10:8888\"]}\n") << f.err;
 }
 
-TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
+TEST(resolve, errors_are_one_line_with_an_exit_status) {
   struct {
     words typed;
     environment variables;
@@ -122,7 +122,7 @@ TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
   }
 }
 
-TEST(resolve, waits_until_there_is_an_answer) {
+TEST(resolve, wait_continues_until_the_resolver_answers) {
   cluster c;
   auto& waiting = c.spawn({"resolve", "file:" + c.file("spec").string(), "--wait"});
   ASSERT_TRUE(await([&] { return waiting.errors().find("waiting: ") != std::string::npos; }, 60s))
@@ -132,14 +132,14 @@ TEST(resolve, waits_until_there_is_an_answer) {
   EXPECT_EQ(waiting.output(), "{\"worker\":[\"a:1\"]}\n");
 }
 
-TEST(resolve, gives_up_after_the_given_timeout) {
+TEST(resolve, wait_fails_at_its_timeout) {
   auto const f = resolve({"file:/nowhere", "--wait", "--timeout", "10ms"});
   EXPECT_EQ(f.status, 1);
   EXPECT_NE(f.err.find("not resolved within 10ms: '/nowhere': No such file"), std::string::npos)
       << f.err;
 }
 
-TEST(resolve, watch_prints_a_line_a_change) {
+TEST(resolve, watch_prints_one_line_per_change) {
   cluster c;
   replace(c, "spec", R"({"worker": ["a:1"]})");
   auto& watching =

@@ -54,7 +54,7 @@ struct spilled {
   std::string job;
 };
 
-TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
+TEST(spill, spilled_values_are_fetched_like_any_other) {
   spilled s({});
   ASSERT_TRUE(s.metric_reaches("muster_values_spilled", values - 25));
   EXPECT_GT(s.metric("muster_values_spilled_bytes"), (values - 25) * 1'000);
@@ -109,7 +109,7 @@ TEST(spill, values_on_the_disk_are_fetched_like_any_other) {
   EXPECT_EQ(s.files(), 0u);
 }
 
-TEST(spill, what_the_disk_has_no_room_for_is_dropped_and_made_again_when_it_is_needed) {
+TEST(spill, values_beyond_the_spill_limit_are_dropped_and_recomputed) {
   spilled s({"--spill-bytes-max", "50kb"});
   ASSERT_TRUE(s.metric_reaches("muster_values_dropped_total{reason=\"spill_bytes\"}", 50));
   EXPECT_LE(s.metric("muster_values_spilled_bytes"), 51'200);

@@ -33,7 +33,7 @@ TEST(start, ready_file_names_both_addresses) {
   EXPECT_EQ(files, 1u) << "a half-written ready-file was left behind";
 }
 
-TEST(start, log_says_that_everything_is_in_memory_and_where_it_listens) {
+TEST(start, log_reports_memory_mode_and_the_addresses) {
   cluster c;
   auto& server = c.serve();
   EXPECT_TRUE(server.says("ready "));
@@ -76,7 +76,7 @@ TEST(start, bad_addresses_are_refused) {
   expect_refused(c.run({"serve", "--http", "192.0.2.1:0", "--insecure"}), "192.0.2.1");
 }
 
-TEST(start, wrong_words_are_refused_in_one_line) {
+TEST(start, invalid_arguments_are_refused_in_one_line) {
   cluster c;
   expect_refused(c.run({"serve", "--no-such-flag"}), "--no-such-flag");
   expect_refused(c.run({"no-such-verb"}), "no-such-verb");
@@ -85,7 +85,7 @@ TEST(start, wrong_words_are_refused_in_one_line) {
   expect_refused(c.run({"serve", "--queue-capacity", "many"}), "many");
 }
 
-TEST(start, configuration_that_cannot_be_read_is_refused) {
+TEST(start, invalid_configuration_file_is_refused) {
   cluster c;
   expect_refused(c.run({"serve", "--config", c.file("absent.toml")}), "absent.toml");
   auto const unknown = c.write("unknown.toml", "[serve]\ngrcp = \"127.0.0.1:0\"\n");
@@ -103,7 +103,7 @@ TEST(start, ready_file_that_cannot_be_written_is_refused) {
   expect_refused(f, "ready.json");
 }
 
-TEST(start, wider_than_loopback_needs_a_place_for_tokens_or_insecure) {
+TEST(start, public_address_requires_tokens_or_insecure) {
   cluster c;
   expect_refused(c.run({"serve", "--grpc", "0.0.0.0:0"}), "--data-dir");
   expect_refused(c.run({"serve", "--http", ":0"}), "--token-file");
@@ -113,7 +113,7 @@ TEST(start, wider_than_loopback_needs_a_place_for_tokens_or_insecure) {
   c.serve({"--insecure"});
 }
 
-TEST(start, flag_beats_environment_beats_file_beats_default) {
+TEST(start, flag_overrides_environment_overrides_file_overrides_default) {
   cluster c;
   auto const file = c.write("muster.toml",
                             "heartbeat-timeout = \"4s\"\n[serve]\nlog-level = \"warn\"\n"
@@ -138,7 +138,7 @@ TEST(start, flag_beats_environment_beats_file_beats_default) {
   EXPECT_CONTAINS(by_variable.out, "queue-capacity = 7");
 }
 
-TEST(start, a_variable_means_the_same_to_all_verbs_or_belongs_to_one) {
+TEST(start, variables_apply_to_all_commands_or_to_one) {
   cluster c;
   auto const own = c.run({"serve", "--print-config"}, {},
                          {{"MUSTER_SERVE_STOP_TIMEOUT", "7s"}, {"MUSTER_STOP_TIMEOUT", "5s"}});
@@ -157,7 +157,7 @@ TEST(start, a_variable_means_the_same_to_all_verbs_or_belongs_to_one) {
   EXPECT_CONTAINS(c.run(resolve, {}, {{"MUSTER_TASK", "true"}}).out, "\"task\":");
 }
 
-TEST(start, benchmarks_have_variables_and_a_section_of_their_own) {
+TEST(start, benchmarks_have_their_own_variables_and_section) {
   cluster c;
   auto const wrong = c.run({"bench", "kv"}, {}, {{"MUSTER_BENCH_SECONDS", "soon"}});
   EXPECT_EQ(wrong.status, 2);
@@ -183,7 +183,7 @@ TEST(start, printed_configuration_can_be_read_back) {
 }
 
 // Finds all choices in the help: words with bars between them.
-TEST(start, each_choice_is_printed_as_it_is_read) {
+TEST(start, printed_settings_are_read_back_unchanged) {
   cluster c;
   std::size_t choices = 0;
   for (auto const& line : lines(c.run({"serve", "--help-all"}).out)) {
@@ -206,7 +206,7 @@ TEST(start, each_choice_is_printed_as_it_is_read) {
   EXPECT_GE(choices, 11u) << "--auth, --log-level, --log-format";
 }
 
-TEST(start, a_file_s_mistake_is_told_with_its_line) {
+TEST(start, error_in_a_configuration_file_names_the_line) {
   cluster c;
   for (auto const& [text, said] :
        {std::pair("[serve]\n\nhtp = \"127.0.0.1:0\"\n",
@@ -220,7 +220,7 @@ TEST(start, a_file_s_mistake_is_told_with_its_line) {
   }
 }
 
-TEST(start, environment_that_makes_no_sense_names_the_variable) {
+TEST(start, invalid_environment_variable_is_named) {
   cluster c;
   expect_refused(c.run({"serve"}, {}, {{"MUSTER_STOP_TIMEOUT", "soon"}}), "MUSTER_STOP_TIMEOUT");
 }

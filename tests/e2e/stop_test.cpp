@@ -10,7 +10,7 @@
 namespace muster::e2e {
 namespace stop_cases {
 
-TEST(stop, sigterm_with_nothing_to_do_is_exit_status_0) {
+TEST(stop, sigterm_of_an_idle_server_exits_with_0) {
   cluster c;
   auto& server = c.serve();
   server.signal(SIGTERM);
@@ -18,7 +18,7 @@ TEST(stop, sigterm_with_nothing_to_do_is_exit_status_0) {
   EXPECT_TRUE(server.says("stopped"));
 }
 
-TEST(stop, sigint_is_the_same) {
+TEST(stop, sigint_of_an_idle_server_exits_with_0) {
   cluster c;
   auto& server = c.serve();
   server.signal(SIGINT);
@@ -58,7 +58,7 @@ constexpr auto half_request =
     "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     "Content-Length: 100\r\n\r\n{";
 
-TEST(stop, a_second_signal_ends_the_server_at_once) {
+TEST(stop, second_signal_ends_the_server_at_once) {
   cluster c;
   auto& server = c.serve();
   test::raw_socket slow(test::port_of(c.http()));
@@ -72,7 +72,7 @@ TEST(stop, a_second_signal_ends_the_server_at_once) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 
-TEST(stop, what_does_not_end_in_time_is_left_behind) {
+TEST(stop, unfinished_requests_are_abandoned_after_the_stop_timeout) {
   cluster c;
   auto& server = c.serve({"--stop-timeout", "200ms"});
   test::raw_socket slow(test::port_of(c.http()));
@@ -83,7 +83,7 @@ TEST(stop, what_does_not_end_in_time_is_left_behind) {
   EXPECT_TRUE(server.says("HTTP exchanges"));
 }
 
-TEST(stop, the_port_is_free_again_afterwards) {
+TEST(stop, port_is_free_after_the_stop) {
   cluster c;
   auto& server = c.serve();
   server.signal(SIGTERM);

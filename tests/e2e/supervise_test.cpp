@@ -16,7 +16,7 @@ bool await_child(process const& parent, pid_t other_than) {
   });
 }
 
-TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
+TEST(supervised_server, restarts_on_its_ports_with_its_data) {
   cluster c;
   auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string(), "--cluster",
                           "train:worker=2", "--cluster", "eval:worker=1"});
@@ -42,7 +42,7 @@ TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
   EXPECT_EQ(parent.wait(), 0);
 }
 
-TEST(supervised_server, who_dials_while_it_is_away_waits) {
+TEST(supervised_server, clients_that_connect_during_a_restart_wait) {
   cluster c;
   auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string()});
   EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
@@ -58,7 +58,7 @@ TEST(supervised_server, who_dials_while_it_is_away_waits) {
   EXPECT_EQ(got.out, "v") << got.err;
 }
 
-TEST(supervised_server, of_a_removed_cluster_the_port_is_given_up) {
+TEST(supervised_server, port_of_a_deleted_cluster_is_released) {
   cluster c;
   auto& parent = c.serve({"--supervise"});
   c.post("/api/v1/clusters", R"({"name":"a","jobs":{"worker":1}})");
@@ -83,7 +83,7 @@ TEST(supervised_server, of_a_removed_cluster_the_port_is_given_up) {
   EXPECT_TRUE(await([&] { return sockets() == 3; })) << sockets();
 }
 
-TEST(supervised_server, that_cannot_start_is_not_tried_again) {
+TEST(supervised_server, failed_start_is_not_repeated) {
   cluster c;
   auto& first = c.serve();
   auto const f = c.run({"serve", "--supervise", "--grpc", c.grpc(), "--http", "127.0.0.1:0"});
@@ -92,7 +92,7 @@ TEST(supervised_server, that_cannot_start_is_not_tried_again) {
   EXPECT_TRUE(first.running());
 }
 
-TEST(supervised_server, sighup_replaces_it_and_its_parents_death_stops_it) {
+TEST(supervised_server, sighup_replaces_the_server_and_the_supervisors_death_stops_it) {
   cluster c;
   auto& parent = c.serve({"--supervise"});
   auto const server = first_child_of(parent.pid());
@@ -105,7 +105,7 @@ TEST(supervised_server, sighup_replaces_it_and_its_parents_death_stops_it) {
   EXPECT_TRUE(await([&] { return !alive(second); })) << "it outlived its parent";
 }
 
-TEST(supervised_server, sighup_before_it_was_ever_ready_replaces_it_too) {
+TEST(supervised_server, sighup_before_readiness_replaces_the_server) {
   cluster c;
   auto& parent =
       c.spawn({"serve", "--supervise", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"});

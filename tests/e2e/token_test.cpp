@@ -109,7 +109,7 @@ struct services {
   std::shared_ptr<grpc::Channel> channel;
 };
 
-TEST(tokens, the_first_admins_is_in_a_file_for_this_user_alone) {
+TEST(tokens, first_admin_token_is_in_a_private_file) {
   guarded c;
   struct stat s {};
   ASSERT_EQ(::stat((c.file("data") / "admin.token").c_str(), &s), 0);
@@ -126,7 +126,7 @@ TEST(tokens, the_first_admins_is_in_a_file_for_this_user_alone) {
   EXPECT_NE(nobody.err.find("--token-file"), std::string::npos) << nobody.err;
 }
 
-TEST(tokens, every_role_at_every_service) {
+TEST(tokens, roles_are_enforced_at_every_service) {
   guarded c;
   services s(c.grpc());
   auto const viewer = c.make({"--role", "viewer"}), submitter = c.make({"--role", "submitter"}),
@@ -151,7 +151,7 @@ TEST(tokens, every_role_at_every_service) {
   EXPECT_EQ(s.has_blob(c.admin), grpc::StatusCode::OK);
 }
 
-TEST(tokens, a_session_is_its_submitters) {
+TEST(tokens, session_belongs_to_its_submitter) {
   guarded c;
   services s(c.grpc());
   auto const mine = c.make({"--role", "submitter"}), other = c.make({"--role", "submitter"});
@@ -161,7 +161,7 @@ TEST(tokens, a_session_is_its_submitters) {
   EXPECT_EQ(s.done(c.admin, session), grpc::StatusCode::OK);
 }
 
-TEST(tokens, work_is_done_and_ends_with_the_workers_token) {
+TEST(tokens, worker_stops_when_its_token_is_revoked) {
   guarded c;
   auto const worker = c.make({"--role", "worker", "--name", "gpu"});
   auto& w = c.spawn({"worker", "--server", c.grpc()}, {{"MUSTER_TOKEN", worker}});
@@ -182,7 +182,7 @@ TEST(tokens, work_is_done_and_ends_with_the_workers_token) {
   EXPECT_TRUE(w.says("unknown, revoked or expired"));
 }
 
-TEST(tokens, outlive_the_server_and_are_changed_while_it_is_stopped) {
+TEST(tokens, survive_a_restart_and_can_be_edited_while_the_server_is_stopped) {
   guarded c;
   auto const viewer = c.make({"--role", "viewer"});
   auto const data = c.file("data").string();
@@ -203,7 +203,7 @@ TEST(tokens, outlive_the_server_and_are_changed_while_it_is_stopped) {
   EXPECT_EQ(c.as(rotated.out.substr(0, rotated.out.find('\n')), {"token", "list"}).status, 0);
 }
 
-TEST(tokens, of_a_server_that_started_without_any_are_required_from_its_next_start) {
+TEST(tokens, first_tokens_are_required_from_the_next_start) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -236,7 +236,7 @@ TEST(tokens, can_rotate_and_revoke_themselves) {
   EXPECT_EQ(c.as(own, {"token", "list"}).status, 1);
 }
 
-TEST(tokens, of_a_file_are_those_that_stand_there_now) {
+TEST(tokens, token_file_is_reread_when_it_changes) {
   cluster c;
   std::string const a(40, 'a'), b(40, 'b');
   auto const file = c.write("tokens", "admin " + a + "\nviewer " + b + "\n");
@@ -275,7 +275,7 @@ std::string why_not_an_agent(std::string const& server, std::string const& token
   }
 }
 
-TEST(tokens, agents_come_from_networks_that_are_listed_or_with_a_token) {
+TEST(tokens, agents_need_a_listed_network_or_a_token) {
   auto const connects = [](guarded& c, std::string const& token) {
     return why_not_an_agent(c.grpc(), token);
   };
@@ -290,7 +290,7 @@ TEST(tokens, agents_come_from_networks_that_are_listed_or_with_a_token) {
             std::string::npos);
 }
 
-TEST(tokens, a_cluster_may_have_networks_of_its_own) {
+TEST(tokens, cluster_can_have_its_own_networks) {
   guarded c({"--cluster", "train:worker=1", "--cluster", "eval:worker=1", "--agents-from",
              "192.0.2.0/24,eval=127.0.0.0/8"});
   auto const why_not = [&](std::string const& cluster) {
@@ -311,7 +311,7 @@ TEST(tokens, a_cluster_may_have_networks_of_its_own) {
 // These calls do not end soon by themselves. Heartbeats, which would return the error, are sent
 // only every 50 s. With a `connection_grace`, the other agents would receive the error of a lost
 // task.
-TEST(tokens, calls_of_agents_that_wait_end_with_it) {
+TEST(tokens, waiting_calls_of_agents_end_with_their_token) {
   guarded c({"--cluster", "default:worker=3;register_barrier=false;connection_grace=0s"});
   auto const worker = c.make({"--role", "worker"});
   auto const brief = c.make({"--role", "worker", "--expires", "15s"});

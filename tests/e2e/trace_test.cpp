@@ -17,7 +17,7 @@ std::size_t closures_in(std::string const& trace) {
   return n;
 }
 
-TEST(trace, of_a_job_goes_to_a_file_or_to_stdout) {
+TEST(trace, trace_of_a_job_is_written_to_a_file_or_stdout) {
   cluster c;
   c.serve();
   c.worker();
@@ -39,7 +39,7 @@ TEST(trace, of_a_job_goes_to_a_file_or_to_stdout) {
   EXPECT_EQ(std::filesystem::file_size(path), text.size()) << "a refusal leaves it alone";
 }
 
-TEST(trace, of_a_time_is_what_was_done_then) {
+TEST(trace, trace_of_a_period_contains_its_closures) {
   cluster c;
   c.serve();
   c.worker();
@@ -57,7 +57,7 @@ TEST(trace, of_a_time_is_what_was_done_then) {
   EXPECT_EQ(closures_in(c.run({"trace", "--from", "1000", "--to", "2000"}).out), 0u);
 }
 
-TEST(trace, needs_one_thing_to_show) {
+TEST(trace, needs_exactly_one_subject) {
   cluster c;
   c.serve();
   EXPECT_EQ(c.run({"trace"}).status, 2);

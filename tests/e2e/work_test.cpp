@@ -28,7 +28,7 @@ TEST(work, a_function_runs_on_a_worker_and_its_value_is_printed) {
   EXPECT_EQ(f.out, "42\n");
 }
 
-TEST(work, arguments_are_json_where_they_can_be_and_text_otherwise) {
+TEST(work, arguments_are_json_if_valid_and_text_otherwise) {
   cluster c;
   c.serve();
   c.worker();
@@ -38,7 +38,7 @@ TEST(work, arguments_are_json_where_they_can_be_and_text_otherwise) {
   EXPECT_EQ(f.out, "[[1,2],\"text\",{\"a\":null}]\n");
 }
 
-TEST(work, a_failing_function_ends_submit_with_1_and_the_error_in_full) {
+TEST(work, failed_function_ends_submit_with_1_and_the_whole_error) {
   cluster c;
   c.serve();
   c.worker({"--index", "4"});
@@ -62,7 +62,7 @@ TEST(work, a_map_of_ten_thousand_lines_keeps_their_order) {
   EXPECT_EQ(f.out, expected);
 }
 
-TEST(work, a_full_queue_slows_the_submitter_down_and_loses_nothing) {
+TEST(work, full_queue_slows_the_submitter_without_losing_closures) {
   cluster c;
   c.serve({"--queue-capacity", "5000"});
   c.worker({"--slots", "2"});
@@ -129,7 +129,7 @@ TEST(work, timeout_counts_while_the_server_keeps_too_many_closures) {
   EXPECT_EQ(alerts[0].at("rule").as_string(), "closures-full");
 }
 
-TEST(work, a_line_that_is_no_list_is_named_and_cancels_the_job) {
+TEST(work, line_that_is_not_a_list_is_named_and_cancels_the_job) {
   cluster c;
   c.serve();
   auto const input = c.write("input", "[1]\n{\"not\": \"a list\"}\n");
@@ -139,7 +139,7 @@ TEST(work, a_line_that_is_no_list_is_named_and_cancels_the_job) {
   EXPECT_EQ(c.get("/api/v1/jobs").at("jobs").at(0).at("state").as_string(), "CANCELLED");
 }
 
-TEST(work, submit_says_after_a_second_what_it_waits_for) {
+TEST(work, submit_reports_after_a_second_why_it_waits) {
   cluster c;
   c.serve();
   auto const none = c.run({"submit", "muster.echo", "1", "--timeout", "1500ms"});
@@ -166,7 +166,7 @@ TEST(work, submit_says_after_a_second_what_it_waits_for) {
   EXPECT_EQ(followed.out, "");
 }
 
-TEST(work, a_map_under_a_key_goes_on_where_its_first_submission_ended) {
+TEST(work, map_with_a_key_resumes_an_interrupted_submission) {
   cluster c;
   c.serve();
   c.worker();
@@ -185,7 +185,7 @@ TEST(work, a_map_under_a_key_goes_on_where_its_first_submission_ended) {
   EXPECT_EQ(c.run(again).out, f.out) << "and once it is complete nothing is added";
 }
 
-TEST(work, functions_without_a_value_do_not_fill_the_screen) {
+TEST(work, functions_without_values_print_no_lines) {
   cluster c;
   c.serve();
   c.worker();
@@ -199,7 +199,7 @@ TEST(work, functions_without_a_value_do_not_fill_the_screen) {
             "null\nnull\n7\nnull\n");
 }
 
-TEST(work, submit_takes_gangs_clusters_and_metadata_and_cancel_speaks_json) {
+TEST(work, submit_accepts_gangs_clusters_and_metadata) {
   cluster c;
   c.serve();
   c.worker({"--slots", "2"});
@@ -222,7 +222,7 @@ TEST(work, submit_takes_gangs_clusters_and_metadata_and_cancel_speaks_json) {
   EXPECT_EQ(one.err, "there are more jobs; raise --limit to see them\n");
 }
 
-TEST(work, a_killed_worker_costs_nothing_but_time) {
+TEST(work, killed_worker_loses_no_closures) {
   cluster c;
   c.serve();
   auto& victim = c.worker({"--index", "0", "--slots", "2"});
@@ -253,7 +253,7 @@ TEST(work, a_killed_worker_costs_nothing_but_time) {
   EXPECT_NE(tasks.out.find("worker:1  CONNECTED"), std::string::npos) << tasks.out;
 }
 
-TEST(work, a_frozen_worker_is_lost_by_its_heartbeat_and_comes_back) {
+TEST(work, frozen_worker_is_lost_by_heartbeat_and_reconnects) {
   cluster c;
   c.serve({"--heartbeat-timeout", "1500ms"});
   auto& worker = c.worker({"--index", "0"});
@@ -268,7 +268,7 @@ TEST(work, a_frozen_worker_is_lost_by_its_heartbeat_and_comes_back) {
   EXPECT_TRUE(c.await_tasks(2));
 }
 
-TEST(work, a_worker_started_before_the_server_connects_when_it_comes) {
+TEST(work, worker_started_before_the_server_connects_later) {
   cluster c;
   c.serve().signal(SIGKILL);  // only to find two free ports
   c.worker({"--index", "7"});
@@ -277,7 +277,7 @@ TEST(work, a_worker_started_before_the_server_connects_when_it_comes) {
   EXPECT_EQ(c.tasks().at(0).at("index").to_number<int>(), 7);
 }
 
-TEST(work, a_worker_comes_back_to_a_restarted_server) {
+TEST(work, worker_reconnects_to_a_restarted_server) {
   cluster c;
   auto& first = c.serve();
   c.worker({"--index", "0"});
@@ -290,7 +290,7 @@ TEST(work, a_worker_comes_back_to_a_restarted_server) {
   EXPECT_EQ(f.out, "\"again\"\n") << f.err;
 }
 
-TEST(work, a_worker_that_is_told_to_stop_finishes_what_it_holds) {
+TEST(work, stopped_worker_finishes_its_closures) {
   cluster c;
   c.serve();
   auto& worker = c.worker({"--slots", "1", "--credits", "1"});
@@ -317,7 +317,7 @@ TEST(work, a_second_signal_makes_a_worker_leave_at_once) {
   EXPECT_TRUE(c.await_count(id, "queued", 1)) << "its closure did not go back";
 }
 
-TEST(verbs, jobs_cancel_and_explain_tell_about_a_waiting_job) {
+TEST(verbs, jobs_cancel_and_explain_describe_a_waiting_job) {
   cluster c;
   c.serve();
   auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait", "--name", "w"}).out);
@@ -359,7 +359,7 @@ TEST(verbs, listings_can_be_json) {
   }
 }
 
-TEST(verbs, no_server_is_exit_status_3_and_says_what_to_do) {
+TEST(verbs, unreachable_server_is_exit_status_3_with_advice) {
   cluster c;
   auto& server = c.serve();
   server.kill_at_once();
@@ -371,7 +371,7 @@ TEST(verbs, no_server_is_exit_status_3_and_says_what_to_do) {
   }
 }
 
-TEST(verbs, what_does_not_exist_is_exit_status_1) {
+TEST(verbs, unknown_id_is_exit_status_1) {
   cluster c;
   c.serve();
   EXPECT_EQ(c.run({"jobs", "job_999"}).status, 1);

@@ -108,7 +108,7 @@ class wire {
   std::thread thread_;
 };
 
-TEST_F(peers, who_brings_a_ticket_is_given_the_value_once) {
+TEST_F(peers, ticket_serves_the_value_once) {
   gives->expect(ticket, name);
   EXPECT_EQ(take(ticket), bytes) << why;
   EXPECT_EQ(take(ticket), "");
@@ -122,7 +122,7 @@ TEST_F(peers, ticket_used_before_its_announcement_is_accepted) {
   EXPECT_EQ(taking.get(), bytes) << why;
 }
 
-TEST_F(peers, nothing_is_given_without_its_ticket) {
+TEST_F(peers, value_is_refused_without_a_valid_ticket) {
   begin({.ticket_comes_within = 20ms});
   auto const other = random_name();
   EXPECT_EQ(take(random_name()), "");
@@ -135,7 +135,7 @@ TEST_F(peers, nothing_is_given_without_its_ticket) {
   EXPECT_EQ(take(ticket), "") << "it is too old";
 }
 
-TEST_F(peers, the_oldest_of_too_many_tickets_go) {
+TEST_F(peers, oldest_tickets_are_dropped_beyond_the_limit) {
   begin({.tickets_max = 3, .ticket_comes_within = 20ms});
   std::vector<std::string> all;
   for (int i = 0; i < 4; ++i) gives->expect(all.emplace_back(random_name()), name);
@@ -215,7 +215,7 @@ TEST_F(peers, closed_link_is_detected) {
 }
 
 // The kernel sends directly from the memory, which its producer reuses when no peer holds it.
-TEST_F(peers, what_is_given_is_held_until_it_was_received) {
+TEST_F(peers, memory_is_not_reused_until_the_peer_has_received_it) {
   if (!region_store::can_be()) GTEST_SKIP() << "this system grants no leases on memory";
   std::string_view const all = bytes;
   region made(name, {&all, 1}, all.size());
@@ -237,13 +237,13 @@ TEST_F(peers, what_is_given_is_held_until_it_was_received) {
     ASSERT_LT(clock::now(), end) << "it is free once the other end has hung up";
 }
 
-TEST_F(peers, a_value_of_another_size_is_not_taken) {
+TEST_F(peers, value_of_an_unexpected_size_is_refused) {
   gives->expect(ticket, name);
   EXPECT_EQ(take(holder(ticket), name, 7), "");
   EXPECT_NE(why.find("it has 5000000 bytes, not 7"), why.npos) << why;
 }
 
-TEST_F(peers, over_tls_one_certificate_is_trusted) {
+TEST_F(peers, only_the_given_certificate_is_trusted_over_tls) {
   test::certificate_request const muster{.common_name = "muster", .names = {"DNS:muster"}};
   auto const shown = test::self_signed(muster), other = test::self_signed(muster);
   gives->use_certificate(shown.chain_pem, shown.key_pem);
@@ -258,14 +258,14 @@ TEST_F(peers, over_tls_one_certificate_is_trusted) {
   EXPECT_THROW(gives->use_certificate("no", "certificate"), peer_error);
 }
 
-TEST_F(peers, stopping_giver_closes_its_connections) {
+TEST_F(peers, stopped_server_closes_its_connections) {
   auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
   gives.reset();
   char byte = 0;
   EXPECT_THROW(idle.receive(&byte, 1, clock::now() + 10s), peer_error);
 }
 
-TEST(peer_addresses, are_a_host_and_perhaps_a_port) {
+TEST(peer_addresses, consist_of_a_host_and_an_optional_port) {
   for (auto const& [said, text] : {std::pair("host", "host:0"),
                                    {"host:70", "host:70"},
                                    {"[::1]:70", "[::1]:70"},
@@ -276,7 +276,7 @@ TEST(peer_addresses, are_a_host_and_perhaps_a_port) {
     EXPECT_THROW(peer_address::parse(wrong), std::invalid_argument) << wrong;
 }
 
-TEST(peer_addresses, of_where_it_listens_and_what_others_are_told) {
+TEST(peer_addresses, listen_address_differs_from_the_advertised_address) {
   EXPECT_EQ(listen_address("", "127.0.0.1:8476").text(), "127.0.0.1:0");
   EXPECT_EQ(listen_address("0.0.0.0:7000", "10.1.1.1:8476").text(), "0.0.0.0:7000");
   peer_value_server const there([](auto const&) { return file_descriptor(); }, {"127.0.0.1", 0},

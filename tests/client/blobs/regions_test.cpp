@@ -50,7 +50,7 @@ class regions : public testing::Test {
   }
 };
 
-TEST_F(regions, that_nobody_has_are_used_again) {
+TEST_F(regions, unused_regions_are_reused) {
   region_store by;
   auto const one = content(), other = content();
   auto fd = make(by, one);
@@ -75,7 +75,7 @@ TEST_F(regions, that_nobody_has_are_used_again) {
   }
 }
 
-TEST_F(regions, large_ones_are_written_by_several_threads) {
+TEST_F(regions, large_regions_are_written_by_several_threads) {
   region_store by;
   auto const one = content(17 * mb + 5), other = content(17 * mb + 3);
   make(by, one).reset();
@@ -88,7 +88,7 @@ TEST_F(regions, large_ones_are_written_by_several_threads) {
   EXPECT_FALSE(same_bytes(other.data(), changed.data(), other.size()));
 }
 
-TEST_F(regions, that_somebody_has_are_left_alone) {
+TEST_F(regions, regions_in_use_are_not_reused) {
   region_store by;
   auto const one = content(), other = content();
   auto fd = make(by, one);
@@ -104,7 +104,7 @@ TEST_F(regions, that_somebody_has_are_left_alone) {
   EXPECT_TRUE(found.contains(was));
 }
 
-TEST_F(regions, are_written_by_their_maker_alone) {
+TEST_F(regions, only_the_creator_can_write_to_a_region) {
   region_store by;
   auto const one = content();
   auto const fd = make(by, one);
@@ -117,7 +117,7 @@ TEST_F(regions, are_written_by_their_maker_alone) {
   EXPECT_TRUE(has(fd, one));
 }
 
-TEST_F(regions, late_taker_never_gets_reused_content) {
+TEST_F(regions, late_reader_never_gets_reused_content) {
   auto const one = content();
   std::string_view const all = one;
   region made(name_of(one), {&all, 1}, one.size());
@@ -136,7 +136,7 @@ TEST_F(regions, late_taker_never_gets_reused_content) {
   EXPECT_EQ(content_size(late.get()), 0u);
 }
 
-TEST_F(regions, a_process_that_opens_one_under_a_lease_sends_an_ignored_signal) {
+TEST_F(regions, opening_a_region_under_a_lease_sends_an_ignored_signal) {
   std::string_view const byte("x");
   region made(random_name(), {&byte, 1}, 1);
   ASSERT_EQ(fcntl(made.descriptor(), F_SETLEASE, F_WRLCK), 0);
@@ -146,7 +146,7 @@ TEST_F(regions, a_process_that_opens_one_under_a_lease_sends_an_ignored_signal) 
   EXPECT_EQ(fcntl(made.descriptor(), F_SETLEASE, F_UNLCK), 0);
 }
 
-TEST_F(regions, unused_regions_are_removed) {
+TEST_F(regions, unused_regions_are_removed_after_a_time) {
   region_store by({.free_stays = 50ms, .look_every = 5ms});
   auto const one = content();
   auto holder = make(by, one);
@@ -158,7 +158,7 @@ TEST_F(regions, unused_regions_are_removed) {
   until([&] { return by.size() == 0; });
 }
 
-TEST_F(regions, have_limits) {
+TEST_F(regions, number_of_regions_is_limited) {
   region_store by({.free_max = 2, .free_stays = 60s, .used_max = 3, .look_every = 5ms});
   auto const one = content();
   std::vector<file_descriptor> holders;
@@ -176,7 +176,7 @@ TEST_F(regions, have_limits) {
   EXPECT_EQ(by.size(), 0u) << "such large ones are not used again";
 }
 
-TEST_F(regions, are_freed_when_others_need_the_space) {
+TEST_F(regions, unused_regions_are_freed_when_space_is_needed) {
   region_store by({.free_stays = 60s});
   auto one = make(by, content()), other = make(by, content(2 * mb));
   one.reset();

@@ -88,7 +88,7 @@ class sharing : public testing::Test {
   int got = 0;
 };
 
-TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
+TEST_F(sharing, taken_value_is_the_same_memory_and_its_drop_is_reported) {
   auto const name = hold("bytes");
   auto const taken = take(gives.socket_name(), name, 5);
   ASSERT_TRUE(taken) << why;
@@ -102,7 +102,7 @@ TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
   EXPECT_FALSE(gives.opened(name));
 }
 
-TEST_F(sharing, what_is_not_kept_is_not_told_of) {
+TEST_F(sharing, drop_of_a_value_taken_without_keeping_is_not_reported) {
   auto const once = hold("bytes"), kept = hold("bytes");
   ASSERT_TRUE(take(gives.socket_name(), once, 5, false)) << why;
   ASSERT_TRUE(take(gives.socket_name(), kept, 5)) << why;
@@ -135,14 +135,14 @@ TEST_F(sharing, held_bytes_are_limited) {
   EXPECT_LE(names, memory_server::names_max);
 }
 
-TEST_F(sharing, another_size_than_was_said_is_not_taken) {
+TEST_F(sharing, value_of_an_unexpected_size_is_refused) {
   auto const name = hold("bytes");
   EXPECT_FALSE(take(gives.socket_name(), name, 6));
   EXPECT_EQ(why, "the received memory does not contain " + absl::BytesToHexString(name));
   EXPECT_EQ(got, 0);
 }
 
-TEST_F(sharing, another_memory_than_was_asked_for_is_not_taken) {
+TEST_F(sharing, memory_with_another_name_is_refused) {
   auto const name = random_name();
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
   auto holder = answer_once(at, [](int socket, unix_packet& asked) {
@@ -154,7 +154,7 @@ TEST_F(sharing, another_memory_than_was_asked_for_is_not_taken) {
   holder.join();
 }
 
-TEST_F(sharing, memory_that_could_change_is_not_taken) {
+TEST_F(sharing, unsealed_memory_is_refused) {
   auto const name = random_name();
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
   auto holder = answer_once(at, [](int socket, unix_packet& asked) {
@@ -169,7 +169,7 @@ TEST_F(sharing, memory_that_could_change_is_not_taken) {
 }
 
 // The memory has the format of regions: larger than the content, with a label at the end.
-TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
+TEST_F(sharing, labelled_memory_is_checked_against_its_label) {
   std::string const bytes(20, 'b');
   auto const labelled = [](std::string const& of, std::uint64_t size, std::string const& name,
                            int seal) {
@@ -207,7 +207,7 @@ TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
   EXPECT_FALSE(take(gives.socket_name(), open, bytes.size())) << "it could change";
 }
 
-TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
+TEST_F(sharing, closing_or_absent_holder_fails_the_take_at_once) {
   auto const name = random_name();
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
   auto holder = answer_once(at, [](int, unix_packet&) {});
@@ -223,7 +223,7 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
       << "for a while";
 }
 
-TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
+TEST_F(sharing, holders_beyond_the_limit_are_not_contacted) {
   std::vector<std::unique_ptr<memory_server>> holders;
   for (std::size_t i = 0; i <= memory_client::holders_max; ++i) {
     holders.push_back(std::make_unique<memory_server>(l.io, 100));
@@ -266,7 +266,7 @@ TEST_F(sharing, invalid_message_closes_the_connection) {
   }
 }
 
-TEST_F(sharing, more_takers_than_the_limit_are_hung_up_on) {
+TEST_F(sharing, connections_beyond_the_limit_are_closed) {
   std::vector<file_descriptor> all;
   std::string ignored;
   auto const name = hold("bytes");
@@ -285,7 +285,7 @@ TEST_F(sharing, more_takers_than_the_limit_are_hung_up_on) {
   EXPECT_FALSE(is_served(connect_to(gives.socket_name(), ignored)));
 }
 
-TEST_F(sharing, another_user_gets_nothing) {
+TEST_F(sharing, other_users_are_refused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   auto const name = hold("bytes");
   auto const& at = gives.socket_name();

@@ -56,7 +56,7 @@ class values_library : public testing::Test {
   std::int64_t const one = muster_values_open(100), other = muster_values_open(100);
 };
 
-TEST_F(values_library, have_an_interface_with_a_number) {
+TEST_F(values_library, interface_has_a_version_number) {
   EXPECT_EQ(muster_values_interface(), MUSTER_VALUES_INTERFACE);
   EXPECT_EQ(muster_values_bytes_max(7), 7);
   EXPECT_GT(muster_values_bytes_max(-1), 0);
@@ -65,7 +65,7 @@ TEST_F(values_library, have_an_interface_with_a_number) {
   EXPECT_EQ(muster_values_host(small, sizeof small), MUSTER_VALUES_FAILED);
 }
 
-TEST_F(values_library, memory_is_what_its_name_and_size_say) {
+TEST_F(values_library, memory_is_checked_against_its_name_and_size) {
   auto const name = fresh_name();
   auto const fd = made(name, "bytes");
   ASSERT_GE(fd, 0) << muster_values_error();
@@ -80,7 +80,7 @@ TEST_F(values_library, memory_is_what_its_name_and_size_say) {
   EXPECT_EQ(muster_values_same("abc", "abd", 3), 0);
 }
 
-TEST_F(values_library, a_store_holds_so_much) {
+TEST_F(values_library, store_has_a_size_limit) {
   auto const name = hold(std::string(60, 'x'));
   EXPECT_EQ(muster_values_free(one), 40);
   EXPECT_EQ(muster_values_reserve(one, 41), MUSTER_VALUES_FULL);
@@ -100,7 +100,7 @@ TEST_F(values_library, a_store_holds_so_much) {
   EXPECT_EQ(muster_values_free(one), 100);
 }
 
-TEST_F(values_library, what_is_taken_and_kept_is_reported_when_it_goes) {
+TEST_F(values_library, drop_of_a_kept_value_is_reported) {
   auto const name = hold("bytes");
   auto const at = socket_of(one);
   EXPECT_EQ(read_all(muster_values_take(other, at.c_str(), name.data(), 5, 1)), "bytes");
@@ -114,7 +114,7 @@ TEST_F(values_library, what_is_taken_and_kept_is_reported_when_it_goes) {
   EXPECT_EQ(std::string(gone, 32), name);
 }
 
-TEST_F(values_library, a_closed_store_lets_go_of_those_that_wait) {
+TEST_F(values_library, closing_a_store_ends_its_waiters) {
   char gone[32];
   auto waits = std::async(std::launch::async, [&] { return muster_values_wait(one, gone); });
   EXPECT_EQ(muster_values_close(one), 0);
@@ -127,7 +127,7 @@ TEST_F(values_library, a_closed_store_lets_go_of_those_that_wait) {
   EXPECT_EQ(open_descriptors(), before) << "the descriptor is closed";
 }
 
-TEST_F(values_library, a_ticket_brings_what_another_host_holds) {
+TEST_F(values_library, ticket_fetches_a_value_from_another_host) {
   auto const name = hold("bytes");
   std::string const ticket(32, 't');
   char at[100];
@@ -147,14 +147,14 @@ TEST_F(values_library, a_ticket_brings_what_another_host_holds) {
   EXPECT_EQ(muster_values_by_server(other, 1, 1), 0);
 }
 
-TEST_F(values_library, an_address_of_all_interfaces_is_told_as_the_one_that_the_server_sees) {
+TEST_F(values_library, wildcard_address_is_advertised_as_the_one_the_server_sees) {
   char at[100];
   ASSERT_EQ(muster_values_listen(one, "0.0.0.0", "", "127.0.0.1:8476", at, sizeof at), 0);
   EXPECT_EQ(std::string(at).find("127.0.0.1:"), 0u) << at;
 }
 
 // Forks also while other threads use the library.
-TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
+TEST_F(values_library, forked_process_inherits_no_values_and_can_open_a_store) {
   auto const name = hold("bytes");
   auto const at = socket_of(one);
   close(muster_values_take(other, at.c_str(), name.data(), 5, 1));
@@ -190,7 +190,7 @@ TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
   busy.join();
 }
 
-TEST_F(values_library, go_with_their_holder_also_when_a_forked_process_lives_on) {
+TEST_F(values_library, values_end_with_their_holder_even_if_its_fork_survives) {
   int said[2], forks[2], ends[2];
   for (auto* const ends_of : {said, forks, ends}) ASSERT_EQ(pipe(ends_of), 0);
   std::string const name(32, 'm');

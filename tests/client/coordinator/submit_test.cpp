@@ -24,7 +24,7 @@ TEST_F(coordinator_submit, calls_a_function_with_outputs_as_arguments) {
                std::invalid_argument);
 }
 
-TEST_F(coordinator_submit, an_error_is_thrown_by_its_own_value_alone) {
+TEST_F(coordinator_submit, error_is_thrown_only_by_its_own_value) {
   auto const running = c->submit<int>("gate");
   g.wait_for(1);
   auto const failed = c->submit<int>("raise", "mine");
@@ -45,14 +45,14 @@ TEST_F(coordinator_submit, an_error_is_thrown_by_its_own_value_alone) {
   EXPECT_TRUE(c->join(deadline));
 }
 
-TEST_F(coordinator_submit, an_input_that_failed_fails_the_calls_that_use_it) {
+TEST_F(coordinator_submit, failed_input_fails_the_calls_that_use_it) {
   auto const failed = c->submit<int>("raise", "mine");
   auto const user = c->submit<int>("add", failed, 1);
   EXPECT_THROW(user.fetch(deadline), input_error);
   EXPECT_EQ(c->submit<int>("add", 1, 1).fetch(deadline), 2);
 }
 
-TEST_F(coordinator_submit, an_error_of_a_scheduled_call_does_not_cancel_it) {
+TEST_F(coordinator_submit, error_of_a_scheduled_call_cancels_no_submitted_call) {
   auto const running = c->submit<int>("gate");
   std::vector<remote_value<int>> queued;
   for (int i = 0; i < 20; ++i) queued.push_back(c->submit<int>("add", i, 1));
@@ -72,7 +72,7 @@ TEST_F(coordinator_submit, an_error_of_a_scheduled_call_does_not_cancel_it) {
   EXPECT_TRUE(c->join(deadline));
 }
 
-TEST_F(coordinator_submit, its_owner_cancels_it) {
+TEST_F(coordinator_submit, value_or_coordinator_cancels_a_submitted_call) {
   auto const one = c->submit<int>("nobody.has.this");
   auto const other = c->submit<int>("nobody.has.this");
   one.cancel();
@@ -84,7 +84,7 @@ TEST_F(coordinator_submit, its_owner_cancels_it) {
   EXPECT_TRUE(c->join(deadline));
 }
 
-TEST_F(coordinator_submit, a_cancel_while_an_error_is_pending_ends_it) {
+TEST_F(coordinator_submit, cancel_ends_a_submitted_call_while_an_error_is_pending) {
   auto const submitted = c->submit<int>("nobody.has.this");
   auto const running = c->schedule<int>("gate");
   g.wait_for(1);
@@ -114,7 +114,7 @@ TEST_F(coordinator_submit, options_reach_the_server) {
   EXPECT_TRUE(c->join(deadline));
 }
 
-TEST_F(coordinator_submit, the_asynchronous_version_resumes_on_its_executor) {
+TEST_F(coordinator_submit, asynchronous_version_resumes_on_its_executor) {
   namespace asio = boost::asio;
   asio::io_context context;
   auto const body = [&]() -> asio::awaitable<int> {
@@ -137,7 +137,7 @@ TEST_F(coordinator_submit, the_asynchronous_version_resumes_on_its_executor) {
   EXPECT_EQ(result.get(), 3);
 }
 
-TEST_F(coordinator_submit, a_gang_starts_together_and_its_error_is_its_own) {
+TEST_F(coordinator_submit, gang_starts_together_and_its_error_affects_no_other_call) {
   auto const gates = c->submit_gang<int>("gate", std::vector<std::tuple<>>(4));
   g.wait_for(4);
   auto const second = c->with({.priority = 3})
@@ -154,7 +154,7 @@ TEST_F(coordinator_submit, a_gang_starts_together_and_its_error_is_its_own) {
                std::invalid_argument);
 }
 
-TEST_F(coordinator_submit, a_gang_can_be_submitted_by_a_coroutine) {
+TEST_F(coordinator_submit, gang_can_be_submitted_by_a_coroutine) {
   namespace asio = boost::asio;
   asio::io_context context;
   auto const body = [&]() -> asio::awaitable<int> {
@@ -173,7 +173,7 @@ TEST_F(coordinator_submit, a_gang_can_be_submitted_by_a_coroutine) {
 
 // Submitted calls are scheduled if the server lacks Opened.own_errors, also before its answer
 // arrives.
-TEST(coordinator_submit_to_an_older_server, schedules_the_call) {
+TEST(coordinator_submit_to_an_older_server, submit_schedules_the_call) {
   fake_server server;
   std::promise<std::uint32_t> later;
   server.on_session = [&](session_stream* s) {
@@ -215,7 +215,7 @@ struct coordinator_submit_full : coordinator {
   }
 };
 
-TEST_F(coordinator_submit_full, waits_for_room_as_long_as_the_options_say) {
+TEST_F(coordinator_submit_full, submit_waits_for_room_until_its_timeout) {
   std::string const large(1'000'000, 'x');
   auto const fill = [&] {
     for (int i = 0; i < 1'000; ++i) c->submit<int>("nobody.has.this", large);

@@ -107,7 +107,7 @@ struct hosted : testing::Test {
   }
 };
 
-TEST_F(hosted, answers_again_and_executes_nothing_twice) {
+TEST_F(hosted, repeats_answers_without_executing_calls_twice) {
   run({[](worker_stream* s) {
          v1::ServerMessage m;
          order_begin(m, false);
@@ -150,7 +150,7 @@ TEST_F(hosted, answers_again_and_executes_nothing_twice) {
   EXPECT_EQ(made, 1);
 }
 
-TEST_F(hosted, forgets_what_the_server_does_not_keep) {
+TEST_F(hosted, drops_objects_that_the_server_does_not_keep) {
   auto const anew = [](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -163,7 +163,7 @@ TEST_F(hosted, forgets_what_the_server_does_not_keep) {
   EXPECT_EQ(made, 2);
 }
 
-TEST_F(hosted, says_again_what_could_not_be_made) {
+TEST_F(hosted, repeats_the_failure_of_a_constructor) {
   auto const none = [](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -177,7 +177,7 @@ TEST_F(hosted, says_again_what_could_not_be_made) {
   run({none, none});
 }
 
-TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
+TEST_F(hosted, names_the_accepted_format_to_callers_in_other_languages) {
   run({[](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -191,7 +191,7 @@ TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
   }});
 }
 
-TEST_F(hosted, remembers_the_last_numbers_of_a_limited_number_of_callers) {
+TEST_F(hosted, remembers_call_numbers_of_a_limited_number_of_callers) {
   run({[](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -210,7 +210,7 @@ TEST_F(hosted, remembers_the_last_numbers_of_a_limited_number_of_callers) {
   }});
 }
 
-TEST_F(hosted, takes_unequal_columns_and_unknown_objects_for_nothing) {
+TEST_F(hosted, ignores_unequal_columns_and_unknown_objects) {
   run({[](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -227,7 +227,7 @@ TEST_F(hosted, takes_unequal_columns_and_unknown_objects_for_nothing) {
 }
 
 // A caller must not delay a draining worker by sending more calls.
-TEST_F(hosted, execute_nothing_that_comes_once_their_worker_leaves) {
+TEST_F(hosted, executes_no_calls_received_after_its_worker_leaves) {
   std::promise<void> reached;
   std::vector<std::string> small;
   server.on_attach = [&](worker_stream* s) {
@@ -298,7 +298,7 @@ struct hosted_alone : testing::Test {
   }
 };
 
-TEST_F(hosted_alone, calls_of_methods_take_turns_with_large_answers) {
+TEST_F(hosted_alone, calls_made_by_methods_alternate_with_large_answers) {
   auto const large = hosted_objects::bytes_per_message_max + 1;
   begin(object_class<tally>("Tally")
             .method("large", [](tally&) { return std::string(large, 'x'); })
@@ -319,7 +319,7 @@ TEST_F(hosted_alone, calls_of_methods_take_turns_with_large_answers) {
   EXPECT_EQ(said().objects().value_size(), 1);
 }
 
-TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
+TEST_F(hosted_alone, tracebacks_count_towards_the_message_size) {
   auto const large = hosted_objects::bytes_per_message_max / 2 + 1;
   begin(object_class<tally>("Tally")
             .method("raise",
@@ -337,7 +337,7 @@ TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
 
 // A report can include an answer before its wake-up. The next answer still has to wake the
 // reporter.
-TEST_F(hosted_alone, wakes_again_for_an_answer_after_an_early_report) {
+TEST_F(hosted_alone, answer_after_an_early_report_wakes_the_stream_again) {
   begin(object_class<tally>("Tally").method("count", &tally::count));
   for (std::uint64_t n = 1; n <= 20'000; ++n) {
     v1::ServerMessage m;
@@ -353,7 +353,7 @@ TEST_F(hosted_alone, wakes_again_for_an_answer_after_an_early_report) {
   }
 }
 
-TEST(object_class, says_what_is_wrong_with_it) {
+TEST(object_class, invalid_class_is_refused) {
   muster::worker w(options_for("127.0.0.1:1"));
   w.object(object_class<tally>("Tally"));
   EXPECT_THROW(w.object(object_class<tally>("Tally")), std::invalid_argument);

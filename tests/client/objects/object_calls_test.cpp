@@ -35,7 +35,7 @@ struct object_calls_of_a_session : testing::Test {
   }
 };
 
-TEST_F(object_calls_of_a_session, wakes_once_and_says_the_ticket_once_a_stream) {
+TEST_F(object_calls_of_a_session, wake_once_and_send_the_ticket_once_per_stream) {
   auto const a = add(), b = add();
   EXPECT_EQ(wakes, 1);
   auto m = filled();
@@ -47,7 +47,7 @@ TEST_F(object_calls_of_a_session, wakes_once_and_says_the_ticket_once_a_stream) 
   EXPECT_EQ(filled().ticket(), "");
 }
 
-TEST_F(object_calls_of_a_session, sends_again_what_is_not_answered_in_its_order) {
+TEST_F(object_calls_of_a_session, unanswered_calls_are_resent_in_order) {
   auto const a = add(), b = add(), c = add();
   filled();
   answer(2);
@@ -61,7 +61,7 @@ TEST_F(object_calls_of_a_session, sends_again_what_is_not_answered_in_its_order)
   EXPECT_EQ(a->status(), value_status::not_ready);
 }
 
-TEST_F(object_calls_of_a_session, keeps_the_order_of_calls_and_of_what_is_deleted) {
+TEST_F(object_calls_of_a_session, calls_and_deletions_keep_their_order) {
   auto const a = add();
   calls->erase(place);
   auto const b = add();
@@ -76,7 +76,7 @@ TEST_F(object_calls_of_a_session, keeps_the_order_of_calls_and_of_what_is_delete
   EXPECT_EQ(filled().drop_size(), 0) << "what came before an answered call has come";
 }
 
-TEST_F(object_calls_of_a_session, says_which_answers_it_has) {
+TEST_F(object_calls_of_a_session, received_answers_are_acknowledged) {
   std::vector<std::shared_ptr<value_handle const>> all;
   for (std::size_t i = 0; i < object_calls::taken_max; ++i) all.push_back(add());
   while (calls->has_more()) filled();
@@ -88,7 +88,7 @@ TEST_F(object_calls_of_a_session, says_which_answers_it_has) {
   EXPECT_EQ(filled().taken_size(), static_cast<int>(object_calls::taken_max));
 }
 
-TEST_F(object_calls_of_a_session, says_again_on_another_stream_which_answers_it_has) {
+TEST_F(object_calls_of_a_session, acknowledgements_are_repeated_on_a_new_stream) {
   auto const a = add(), b = add(), c = add();
   filled();
   answer(1);
@@ -110,7 +110,7 @@ TEST_F(object_calls_of_a_session, says_again_on_another_stream_which_answers_it_
   EXPECT_EQ(m.taken(0), 4u);
 }
 
-TEST_F(object_calls_of_a_session, keeps_a_limited_number_of_acknowledgements) {
+TEST_F(object_calls_of_a_session, number_of_kept_acknowledgements_is_limited) {
   std::vector<std::shared_ptr<value_handle const>> all;
   for (int round = 0; round < 4; ++round) {
     all.clear();
@@ -127,7 +127,7 @@ TEST_F(object_calls_of_a_session, keeps_a_limited_number_of_acknowledgements) {
 }
 
 // A waiting method, which runs as call 5 of another object.
-TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
+TEST_F(object_calls_of_a_session, waits_of_methods_are_reported_on_each_stream) {
   call_name const within{9, false, 5};
   auto const a = add(), b = add();
   filled();
@@ -151,7 +151,7 @@ TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
   EXPECT_EQ(filled().wait_size(), 0) << "nobody waits for what is answered";
 }
 
-TEST_F(object_calls_of_a_session, says_what_methods_wait_for_when_its_turn_has_come) {
+TEST_F(object_calls_of_a_session, wait_for_a_queued_call_is_reported_once_the_call_is_sent) {
   call_name const within{9, false, 5};
   auto const all = calls->call_in_turn(
       place, "read_rows", std::vector<std::string>(object_calls::calls_in_flight_max + 1));
@@ -167,7 +167,7 @@ TEST_F(object_calls_of_a_session, says_what_methods_wait_for_when_its_turn_has_c
   EXPECT_EQ(m.wait(0).number(), object_calls::calls_in_flight_max + 1);
 }
 
-TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
+TEST_F(object_calls_of_a_session, waits_in_coroutines_are_reported) {
   call_name const within{9, false, 5};
   auto const a = add();
   filled();
@@ -182,7 +182,7 @@ TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
   io.run();
 }
 
-TEST_F(object_calls_of_a_session, names_a_limited_number_of_methods_waiting_for_a_call) {
+TEST_F(object_calls_of_a_session, number_of_reported_waiters_per_call_is_limited) {
   auto const a = add();
   for (std::uint64_t n = 1; n <= object_calls::waits_max + 1; ++n) {
     call_name const within{9, false, n};
@@ -195,12 +195,12 @@ TEST_F(object_calls_of_a_session, names_a_limited_number_of_methods_waiting_for_
   EXPECT_EQ(m.wait(0).within_number(), 2u) << "the newest";
 }
 
-TEST_F(object_calls_of_a_session, refuses_names_of_methods_that_are_no_text) {
+TEST_F(object_calls_of_a_session, method_name_with_invalid_utf8_is_refused) {
   EXPECT_THROW(calls->call(place, "add\xff", {"[]"}), std::invalid_argument);
   EXPECT_FALSE(calls->has_more());
 }
 
-TEST_F(object_calls_of_a_session, waits_while_too_many_are_not_answered) {
+TEST_F(object_calls_of_a_session, caller_waits_while_too_many_calls_are_unanswered) {
   std::vector<std::shared_ptr<value_handle const>> all;
   for (std::size_t i = 0; i < object_calls::calls_max; ++i) all.push_back(add());
   std::atomic<bool> room = false;
@@ -213,7 +213,7 @@ TEST_F(object_calls_of_a_session, waits_while_too_many_are_not_answered) {
   waits.join();
 }
 
-TEST_F(object_calls_of_a_session, waits_while_too_many_bytes_are_not_answered) {
+TEST_F(object_calls_of_a_session, caller_waits_while_too_many_bytes_are_unanswered) {
   auto const a = add(std::string(object_calls::bytes_max - 2, ' ')), b = add("[]");
   std::atomic<bool> room = false;
   std::thread waits([&] {
@@ -225,7 +225,7 @@ TEST_F(object_calls_of_a_session, waits_while_too_many_bytes_are_not_answered) {
   waits.join();
 }
 
-TEST_F(object_calls_of_a_session, makes_some_of_many_calls_at_a_time) {
+TEST_F(object_calls_of_a_session, many_calls_are_sent_a_few_at_a_time) {
   constexpr auto at_once = object_calls::calls_in_flight_max;
   auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(10, "part"));
   ASSERT_EQ(all.size(), 10u);
@@ -251,7 +251,7 @@ TEST_F(object_calls_of_a_session, end_fails_calls_waiting_for_their_turn) {
 }
 
 // The caller does not wait for an update, so it would not see the failure.
-TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_room_for) {
+TEST_F(object_calls_of_a_session, update_refused_for_lack_of_room_is_sent_again) {
   std::vector<std::chrono::milliseconds> pauses;
   calls->begin([] {}, [&](auto after) { pauses.push_back(after); });
   auto const refuse = [this](std::uint64_t number, v1::FailureReason why) {
@@ -290,7 +290,7 @@ TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_
   EXPECT_THROW(read->get(for_ever), unavailable_error);
 }
 
-TEST_F(object_calls_of_a_session, drops_the_oldest_deleted_objects_beyond_the_limit) {
+TEST_F(object_calls_of_a_session, oldest_deletions_are_dropped_beyond_the_limit) {
   for (std::size_t i = 0; i <= object_calls::drops_max; ++i) calls->erase(place);
   calls->again();
   std::size_t drops = 0;
@@ -298,7 +298,7 @@ TEST_F(object_calls_of_a_session, drops_the_oldest_deleted_objects_beyond_the_li
   EXPECT_EQ(drops, object_calls::drops_max);
 }
 
-TEST_F(object_calls_of_a_session, ends_whatever_waits) {
+TEST_F(object_calls_of_a_session, end_fails_waiting_calls) {
   auto const a = add();
   calls->end("the server is gone");
   EXPECT_THROW(a->get(for_ever), unavailable_error);

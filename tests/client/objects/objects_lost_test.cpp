@@ -25,7 +25,7 @@ TEST_F(objects, are_lost_with_their_task) {
   EXPECT_TRUE(c->join()) << "once";
 }
 
-TEST_F(objects, execute_calls_once_over_reconnects_of_both_streams) {
+TEST_F(objects, calls_are_executed_once_when_both_streams_reconnect) {
   proxy to_worker(server.address()), to_coordinator(server.address());
   worker_thread one(ps_at(to_worker.address(), 1), add_classes);
   cluster_coordinator other({.server = to_coordinator.address()});
@@ -44,7 +44,7 @@ TEST_F(objects, execute_calls_once_over_reconnects_of_both_streams) {
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i].fetch(), static_cast<int>(i) + 1);
 }
 
-TEST_F(objects, are_asked_for_again_over_another_stream) {
+TEST_F(objects, creation_is_requested_again_on_a_new_stream) {
   proxy p(server.address());
   cluster_coordinator other({.server = p.address()});
   other.wait_open();
@@ -128,7 +128,7 @@ TEST(lost_objects, loss_is_reported_once_to_a_resumed_session) {
   EXPECT_TRUE(c.join());
 }
 
-TEST_F(objects, are_called_by_functions_that_have_a_handle) {
+TEST_F(objects, functions_call_objects_by_their_handles) {
   worker_thread w(options_for(server.address()), [](worker& to) {
     to.function("add_to",
                 [](remote_object const& o, int by) { return o.call<int>("add", by).fetch(); });
@@ -153,7 +153,7 @@ TEST_F(objects, are_called_by_functions_that_have_a_handle) {
   EXPECT_THROW(c->schedule<int>("add_to", 5, 1).fetch(), input_error);
 }
 
-TEST_F(objects, are_called_by_methods_of_others) {
+TEST_F(objects, methods_call_other_objects) {
   auto const counts = c->create({.task = "ps:0"}, "Counter", 0);
   auto const calls = c->create({.task = "ps:0"}, "Caller");
   EXPECT_EQ(calls.call<int>("add_to", counts, 7).fetch(), 7);

@@ -9,7 +9,7 @@
 namespace muster::test {
 namespace {
 
-TEST_F(objects, are_made_and_called) {
+TEST_F(objects, are_created_and_called) {
   auto const steps = c->create({.task = "ps:0", .name = "steps"}, "Counter", 5);
   EXPECT_EQ(steps.task(), "ps:0");
   EXPECT_EQ(steps.class_name(), "Counter");
@@ -23,7 +23,7 @@ TEST_F(objects, are_made_and_called) {
   EXPECT_EQ(found.call<int>("value").fetch(), 10);
 }
 
-TEST_F(objects, are_made_before_their_task_is_there) {
+TEST_F(objects, are_created_before_their_task_connects) {
   auto const later = c->create({.task = "ps:1"}, "Counter", 1);
   auto const n = later.call<int>("add", 1);
   EXPECT_EQ(n.status(), value_status::not_ready);
@@ -32,7 +32,7 @@ TEST_F(objects, are_made_before_their_task_is_there) {
   EXPECT_EQ(n.status(), value_status::ready);
 }
 
-TEST_F(objects, execute_the_calls_of_one_caller_in_their_order) {
+TEST_F(objects, calls_of_one_caller_are_executed_in_order) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   std::vector<remote_value<int>> all;
   for (int i = 0; i < 5000; ++i) all.push_back(o.call<int>("add", 1));
@@ -67,7 +67,7 @@ TEST_F(objects, method_exception_is_reported_to_the_caller) {
   EXPECT_TRUE(c->join()) << "an error of a call is that of its value alone";
 }
 
-TEST_F(objects, tell_what_is_wrong_with_a_call) {
+TEST_F(objects, invalid_call_is_reported) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   EXPECT_EQ(thrown_by<input_error>([&] { o.call<int>("sub", 1).fetch(); }).message(),
             "'Counter' has no method 'sub'; it has: add, big, job, raise, value");
@@ -81,7 +81,7 @@ TEST_F(objects, tell_what_is_wrong_with_a_call) {
   EXPECT_THROW(remote_object().call<int>("add", 1), std::logic_error);
 }
 
-TEST_F(objects, tell_why_one_could_not_be_made) {
+TEST_F(objects, failed_creation_is_reported_to_callers) {
   auto const none = c->create({.task = "ps:0"}, "Weights", 3);
   auto const e = thrown_by<closure_error>([&] { none.call<int>("read").fetch(); });
   EXPECT_EQ(e.kind(), failure_kind::stale_handle);
@@ -97,7 +97,7 @@ TEST_F(objects, tell_why_one_could_not_be_made) {
             "concurrency: 2, the class 'Counter' allows 1");
 }
 
-TEST_F(objects, that_could_not_be_made_do_not_keep_their_worker) {
+TEST_F(objects, failed_object_does_not_delay_the_exit_of_its_worker) {
   struct broken {
     broken() { throw function_error("never", "ValueError"); }
     int get() { return 1; }
@@ -113,7 +113,7 @@ TEST_F(objects, that_could_not_be_made_do_not_keep_their_worker) {
   ps->stop();
 }
 
-TEST_F(objects, name_the_option_that_is_wrong) {
+TEST_F(objects, invalid_option_is_named) {
   auto const refused = [&](object_options const& o) {
     return std::string(
         thrown_by<std::invalid_argument>([&] { c->create(o, "Counter", 0); }).what());
@@ -131,7 +131,7 @@ TEST_F(objects, name_the_option_that_is_wrong) {
   EXPECT_THROW(c->get_object("nobody"), closure_error);
 }
 
-TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
+TEST_F(objects, end_when_they_are_erased_or_their_coordinator_closes) {
   auto const o = c->create({.task = "ps:0", .name = "m"}, "Meeting");
   auto const n = o.call<int>("pass");
   g.wait_for(1);
@@ -148,7 +148,7 @@ TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
   EXPECT_THROW(again.call<int>("pass"), unavailable_error);
 }
 
-TEST_F(objects, outlive_their_coordinator_where_they_are_detached) {
+TEST_F(objects, detached_objects_outlive_their_coordinator) {
   auto const made = c->create({.task = "ps:0", .name = "steps", .detached = true}, "Counter", 0);
   // Calls that still wait for their task are dropped with their caller.
   EXPECT_EQ(made.call<int>("value").fetch(), 0);
@@ -161,7 +161,7 @@ TEST_F(objects, outlive_their_coordinator_where_they_are_detached) {
   EXPECT_THROW(found.call<int>("value").fetch(), closure_error);
 }
 
-TEST_F(objects, run_as_many_methods_at_one_time_as_they_may) {
+TEST_F(objects, run_methods_up_to_their_concurrency) {
   auto const o = c->create({.task = "ps:0", .concurrency = 3}, "Meeting");
   std::vector<remote_value<int>> all;
   for (int i = 0; i < 5; ++i) all.push_back(o.call<int>("pass"));
@@ -175,7 +175,7 @@ TEST_F(objects, run_as_many_methods_at_one_time_as_they_may) {
   EXPECT_EQ(c->fetch(two), (std::vector{1, 1}));
 }
 
-TEST_F(objects, take_outputs_and_give_them) {
+TEST_F(objects, outputs_of_functions_and_methods_are_arguments_of_each_other) {
   worker_thread w(options_for(server.address()),
                   [](worker& to) { to.function("double", [](int n) { return 2 * n; }); });
   auto const o = c->create({.task = "ps:0"}, "Counter", c->schedule<int>("double", 5));
@@ -184,7 +184,7 @@ TEST_F(objects, take_outputs_and_give_them) {
   EXPECT_EQ(o.call<int>("add", sum).fetch(), 24);
 }
 
-TEST_F(objects, are_waited_for_by_coroutines) {
+TEST_F(objects, coroutines_await_calls) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   boost::asio::io_context io;
   int got = 0;
@@ -199,7 +199,7 @@ TEST_F(objects, are_waited_for_by_coroutines) {
   EXPECT_EQ(got, 3);
 }
 
-TEST_F(objects, say_to_coroutines_why_a_call_has_no_answer) {
+TEST_F(objects, timed_out_coroutine_reports_why_the_call_has_no_answer) {
   auto const later = c->create({.task = "ps:1"}, "Counter", 1);
   boost::asio::io_context io;
   std::string why;

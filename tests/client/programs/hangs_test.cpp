@@ -136,7 +136,7 @@ struct hangs_of_processes : testing::Test {
 
 struct hanging : hangs_of_processes, testing::WithParamInterface<char const*> {};
 
-TEST_P(hanging, are_named_within_five_seconds_of_the_threshold) {
+TEST_P(hanging, rank_is_named_within_five_seconds_of_the_threshold) {
   begin(GetParam());
   while (!std::filesystem::exists(dir / "hangs")) std::this_thread::sleep_for(10ms);
   auto const begun = now();
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(processes, hanging,
                          testing::Values("sleep", "lock_held_in_c", "fifo", "stopped"),
                          [](auto const& kind) { return std::string(kind.param); });
 
-TEST_F(hangs_of_processes, are_not_those_that_wait_for_one_that_saves_its_state) {
+TEST_F(hangs_of_processes, wait_for_a_checkpointing_rank_is_not_a_hang) {
   begin("healthy");
   EXPECT_EQ(run(8s), hang_change::none);
 }

@@ -25,7 +25,7 @@ std::string stubborn(std::string const& up) {
          "hangs_here()\n";
 }
 
-TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
+TEST_F(ranks_of_a_worker, killed_ranks_leave_their_stacks) {
   std::ofstream(file("hang.py")) << stubborn(file("up"));
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(4, "case $RANK in 3) trap 'exit 3' TERM; : > " + file("up3") +
@@ -58,7 +58,7 @@ TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, that_are_killed_at_once_have_said_where_they_were) {
+TEST_F(ranks_of_a_worker, ranks_killed_without_grace_leave_their_stacks) {
   std::ofstream(file("hang.py")) << stubborn(file("up"));
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
            s->Write(start(1, "exec python3 " + file("hang.py")));
@@ -80,7 +80,7 @@ TEST_F(ranks_of_a_worker, that_are_killed_at_once_have_said_where_they_were) {
          }});
 }
 
-TEST_F(ranks_of_a_worker, whose_lease_runs_out_have_said_where_they_were) {
+TEST_F(ranks_of_a_worker, ranks_killed_at_the_end_of_the_lease_leave_their_stacks) {
   program_options o;
   o.lease = 2s;
   std::ofstream(file("hang.py")) << stubborn(file("up"));
@@ -121,7 +121,7 @@ struct last_stacks_test : testing::Test {
   last_stacks last{files};
 };
 
-TEST_F(last_stacks_test, of_too_many_attempts_go) {
+TEST_F(last_stacks_test, stacks_of_the_oldest_attempts_are_dropped_beyond_the_limit) {
   constexpr std::uint32_t attempts = last_stacks::attempts_max + 2;
   run([this] {
     last_stacks::pids all;
@@ -139,7 +139,7 @@ TEST_F(last_stacks_test, of_too_many_attempts_go) {
   EXPECT_FALSE(told.contains(1)) << "the oldest";
 }
 
-TEST_F(last_stacks_test, of_too_many_kills_are_not_taken_of_the_oldest) {
+TEST_F(last_stacks_test, oldest_pending_kill_is_skipped_beyond_the_limit) {
   int asked = 0;
   run([&] {
     auto const soon = clock::now() + last_stacks::lead + 100ms;
@@ -156,7 +156,7 @@ TEST_F(last_stacks_test, of_too_many_kills_are_not_taken_of_the_oldest) {
   EXPECT_EQ(asked, static_cast<int>(last_stacks::expected_max));
 }
 
-TEST_F(last_stacks_test, of_a_lease_that_is_renewed_are_not_taken) {
+TEST_F(last_stacks_test, renewed_lease_cancels_taking_stacks) {
   bool first = false;
   run([&] {
     last.expect(clock::now() + last_stacks::lead + 50ms, last_stacks::reason::lease, [&] {

@@ -43,7 +43,7 @@ struct own_stacks_of_a_worker : testing::Test {
   worker_thread worker;
 };
 
-TEST_F(own_stacks_of_a_worker, name_the_function_that_runs) {
+TEST_F(own_stacks_of_a_worker, name_the_running_function) {
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
   started.wait();

@@ -76,7 +76,7 @@ struct steps_heard : heard {
   std::uint64_t left_out = 0;
 };
 
-TEST_F(ranks_of_a_worker, say_their_steps_and_all_stop_after_the_same) {
+TEST_F(ranks_of_a_worker, report_steps_and_all_stop_after_the_same_step) {
   std::ofstream(file("count.py")) << counting(file("stopped"), 0, 5);
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(3, "exec python3 " + file("count.py")));
@@ -101,7 +101,7 @@ TEST_F(ranks_of_a_worker, say_their_steps_and_all_stop_after_the_same) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, go_on_when_there_is_nothing_to_stop_for) {
+TEST_F(ranks_of_a_worker, continue_when_a_hold_is_released) {
   std::ofstream(file("count.py")) << counting(file("stopped"), 0, 5);
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(2, "exec python3 " + file("count.py")));
@@ -152,7 +152,7 @@ TEST_F(ranks_of_a_worker, invalid_step_files_do_not_affect_the_worker) {
 }
 
 // Programs without Muster's library print their steps.
-TEST_F(ranks_of_a_worker, have_the_steps_that_they_print) {
+TEST_F(ranks_of_a_worker, printed_steps_are_read) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     auto m = start(2,
                    "echo MUSTER_STEPS=$MUSTER_STEPS; n=$RANK; "

@@ -26,7 +26,7 @@ struct made_proc {
   test::temporary_directory dir;
 };
 
-TEST(vitals_of_ranks, are_those_of_all_that_they_have_started) {
+TEST(vitals_of_ranks, include_all_descendant_processes) {
   made_proc p;
   p.add(10, 1, 10, "python) S 7 (", 'S', 100, 20, 1000);
   p.add(11, 10, 10, "loader", 'R', 10, 5, 100);
@@ -56,7 +56,7 @@ TEST(vitals_of_ranks, are_read_from_the_kernel) {
   EXPECT_GT(all.at(3).io_bytes, 0u);
 }
 
-TEST(vitals_of_ranks, are_none_where_there_is_nothing) {
+TEST(vitals_of_ranks, are_absent_for_missing_processes) {
   EXPECT_TRUE(vitals_of({}).empty());
   EXPECT_TRUE(vitals_of({{0, 1}}, "/not/there").empty());
 }

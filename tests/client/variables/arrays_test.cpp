@@ -32,7 +32,7 @@ std::string python_wrote() {
          "\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s;
 }
 
-TEST(arrays, are_written_as_python_writes_them) {
+TEST(arrays, encoding_equals_that_of_python) {
   std::int32_t const numbers[] = {1, 2};
   auto const written = encode(std::vector<array_view>{
       view_of(std::span<std::int32_t const>(numbers), {1, 2}), text_view("ps"), {"none", {}, {}}});
@@ -55,7 +55,7 @@ TEST(arrays, rows_are_joined_into_one_array) {
   EXPECT_THROW((array_from<array<double>>({bytes, encoding::bytes}, "f")), std::invalid_argument);
 }
 
-TEST(arrays, cut_short_say_so_at_each_byte) {
+TEST(arrays, truncated_array_is_an_error_at_every_length) {
   auto const whole = python_wrote();
   auto const last = whole.rfind("ps") + 2;  // the padding behind it is not read
   for (std::size_t n = 0; n < last; ++n)

@@ -57,7 +57,7 @@ struct checkpoint_files : testing::Test {
   }
 };
 
-TEST_F(checkpoint_files, give_rows_back_however_they_were_divided) {
+TEST_F(checkpoint_files, rows_are_restored_into_other_partitions) {
   EXPECT_EQ(newest_checkpoint(path).newest, nullptr);
   EXPECT_EQ(write(1), 1u);
   auto const found = newest_checkpoint(path);
@@ -77,7 +77,7 @@ TEST_F(checkpoint_files, give_rows_back_however_they_were_divided) {
   EXPECT_THROW(found.newest->check("v", {3, 2}, "float32"), std::invalid_argument);
 }
 
-TEST_F(checkpoint_files, that_are_cut_off_or_changed_are_passed_over) {
+TEST_F(checkpoint_files, truncated_or_changed_checkpoints_are_skipped) {
   write(1);
   write(2);
   for (std::string const name : {"manifest.json", "data"}) {
@@ -100,7 +100,7 @@ TEST_F(checkpoint_files, that_are_cut_off_or_changed_are_passed_over) {
   }
 }
 
-TEST_F(checkpoint_files, unfinished_checkpoint_is_ignored_and_removed_by_the_next) {
+TEST_F(checkpoint_files, unfinished_checkpoint_is_ignored_and_then_removed) {
   write(1);
   { checkpoint_writer const given_up(path); }
   EXPECT_TRUE(checkpoints_in(path, true).empty());
@@ -140,7 +140,7 @@ bool is_killed_at(int n, F f) {
   return true;
 }
 
-TEST_F(checkpoint_files, are_whole_whenever_their_writer_is_killed) {
+TEST_F(checkpoint_files, are_complete_whenever_their_writer_is_killed) {
   int n = 0;
   for (;; ++n) {
     fs::remove_all(path);
@@ -157,7 +157,7 @@ TEST_F(checkpoint_files, are_whole_whenever_their_writer_is_killed) {
   EXPECT_GT(n, 20);
 }
 
-TEST_F(checkpoint_files, have_states_of_objects_as_json_alone) {
+TEST_F(checkpoint_files, only_json_object_states_are_accepted) {
   write(1);
   auto const in = newest_checkpoint(path).newest;
   EXPECT_NO_THROW(in->check_object("o"));
@@ -165,7 +165,7 @@ TEST_F(checkpoint_files, have_states_of_objects_as_json_alone) {
 }
 
 // The expected texts are results of json.dumps(…, sort_keys=True).
-TEST_F(checkpoint_files, have_manifests_as_python_writes_them) {
+TEST_F(checkpoint_files, manifest_json_equals_that_of_python) {
   boost::json::object const o{
       {"b", boost::json::array{1, -2, "x\n\"\\\x7f"}}, {"a", boost::json::object()}, {"ä", "€😀"}};
   EXPECT_EQ(python_json(o),

@@ -121,7 +121,7 @@ struct checkpoints : testing::Test {
   }
 };
 
-TEST_F(checkpoints, have_objects_and_variables) {
+TEST_F(checkpoints, objects_and_variables_are_saved_and_restored) {
   auto m = made_by(*c, 2, "ps:0");
   m.v.assign(floats{1, 2, 3, 4});
   m.n.call<int>("add", 5).fetch();
@@ -134,7 +134,7 @@ TEST_F(checkpoints, have_objects_and_variables) {
   EXPECT_EQ(found.newest->object("n"), R"({"count":5})");
 }
 
-TEST_F(checkpoints, have_those_objects_alone_that_were_made_for_it) {
+TEST_F(checkpoints, only_objects_created_with_saved_are_stored) {
   c->create({.task = "ps:0"}, "Tally");
   auto const other = c->create({.task = "ps:0", .name = "counter"}, "Counter", 7);
   EXPECT_EQ(c->save(path), 1u);
@@ -153,7 +153,7 @@ TEST_F(checkpoints, have_those_objects_alone_that_were_made_for_it) {
   EXPECT_TRUE(checkpoints_in(path, true).empty());
 }
 
-TEST_F(checkpoints, of_what_is_deleted_and_made_again_wait_for_restore) {
+TEST_F(checkpoints, recreated_objects_are_not_saved_before_restore) {
   logged log;
   auto m = made_by(*c, 2, "ps:0");
   m.v.assign(1);
@@ -191,7 +191,7 @@ TEST_F(checkpoints, existing_checkpoint_is_kept_until_it_is_restored) {
   EXPECT_EQ(m.numbers(), floats(4, 4));
 }
 
-TEST_F(checkpoints, of_a_lost_task_wait_for_restore) {
+TEST_F(checkpoints, checkpoints_pause_after_a_task_loss_until_restore) {
   logged log;
   auto m = made_by(*c, 2, "ps:0");
   auto const made = c->checkpoints(path, often);
@@ -214,7 +214,7 @@ TEST_F(checkpoints, of_a_lost_task_wait_for_restore) {
   wait_for_next(made);
 }
 
-TEST_F(checkpoints, that_were_restored_half_way_are_not_saved) {
+TEST_F(checkpoints, partly_restored_state_is_not_saved) {
   auto m = made_by(*c, 2, "ps:0");
   m.v.assign(1);
   c->save(path);
@@ -230,7 +230,7 @@ TEST_F(checkpoints, that_were_restored_half_way_are_not_saved) {
   wait_for_next(made);
 }
 
-TEST_F(checkpoints, of_one_moment_hold_what_is_scheduled) {
+TEST_F(checkpoints, quiesced_checkpoint_is_consistent_across_variables) {
   std::vector const vs{c->make_variable<float>({.name = "v0", .task = "ps:0"}, {1}),
                        c->make_variable<float>({.name = "v1", .task = "ps:1"}, {1})};
   std::atomic<bool> over = false;
@@ -256,7 +256,7 @@ TEST_F(checkpoints, of_one_moment_hold_what_is_scheduled) {
   schedules.join();
 }
 
-TEST_F(checkpoints, wait_so_long_for_what_runs) {
+TEST_F(checkpoints, quiesce_times_out_while_calls_run) {
   c.emplace(coordinator_options{.server = server.address(), .schedule_timeout = milliseconds(50)});
   c->make_variable<float>({.name = "v"}, {1});
   auto const held = c->schedule<int>("hold");
@@ -284,13 +284,13 @@ TEST_F(checkpoints, wait_so_long_for_what_runs) {
   EXPECT_EQ(c->save(path, {.quiesce = true}), 1u);
 }
 
-TEST_F(checkpoints, of_one_moment_throw_the_pending_error) {
+TEST_F(checkpoints, quiesced_checkpoint_throws_the_pending_error) {
   c->schedule<void>("both", "no variables");
   EXPECT_THROW(c->save(path, {.quiesce = true}), closure_error);
   EXPECT_EQ(c->save(path, {.quiesce = true}), 1u);
 }
 
-TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
+TEST_F(checkpoints, write_error_is_thrown_once_by_the_next_call) {
   c->make_variable<float>({.name = "v"}, {1});
   std::ofstream(path) << "no directory";
   {

@@ -8,14 +8,14 @@ namespace {
 
 using counts = std::vector<std::uint64_t>;
 
-TEST(partitioners, divide_by_fixed_numbers) {
+TEST(partitioners, fixed_partitioner_uses_the_given_number_of_shards) {
   EXPECT_EQ(fixed_shards_partitioner(2)({10, 3}, 4), (counts{2, 1}));
   EXPECT_EQ(fixed_shards_partitioner(5)({3}, 4), counts{3});
   EXPECT_EQ(fixed_shards_partitioner(5)({0}, 4), counts{1});
   EXPECT_THROW(fixed_shards_partitioner(0), std::invalid_argument);
 }
 
-TEST(partitioners, divide_by_the_least_size) {
+TEST(partitioners, min_size_partitioner_respects_the_minimum) {
   auto const p = min_size_partitioner({.min_shard_bytes = 4, .max_shards = 2});
   EXPECT_EQ(p({6, 1}, 4), (counts{2, 1}));
   EXPECT_EQ(min_size_partitioner({.min_shard_bytes = 4, .max_shards = 10})({6, 1}, 4),
@@ -26,7 +26,7 @@ TEST(partitioners, divide_by_the_least_size) {
   EXPECT_THROW(min_size_partitioner({.max_shards = 0}), std::invalid_argument);
 }
 
-TEST(partitioners, divide_by_the_greatest_size) {
+TEST(partitioners, max_size_partitioner_respects_the_maximum) {
   EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 4})({6, 1}, 4), (counts{6, 1}));
   EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 4, .max_shards = 2})({6, 1}, 4),
             (counts{2, 1}));
@@ -35,7 +35,7 @@ TEST(partitioners, divide_by_the_greatest_size) {
   EXPECT_THROW(max_size_partitioner({}), std::invalid_argument);
 }
 
-TEST(partitioners, give_the_first_shards_a_row_more) {
+TEST(partitioners, first_shards_have_one_row_more) {
   EXPECT_EQ(detail::bounds_of(fixed_shards_partitioner(3), {8, 2}, 4), (counts{0, 3, 6, 8}));
   EXPECT_EQ(detail::bounds_of({}, {8, 2}, 4), (counts{0, 8}));
   EXPECT_EQ(detail::bounds_of(fixed_shards_partitioner(3), {}, 4), (counts{0, 0}));

@@ -51,7 +51,7 @@ TEST_F(variables, are_read_assigned_and_added_to) {
   }
 }
 
-TEST_F(variables, are_of_these_types) {
+TEST_F(variables, numeric_types_are_supported) {
   auto const n = c->make_variable<std::int64_t>({}, {}, std::vector<std::int64_t>{40});
   n.assign_add(2);
   EXPECT_EQ(n.read().fetch().data.at(0), 42);
@@ -68,7 +68,7 @@ TEST_F(variables, are_of_these_types) {
   EXPECT_THROW(b.assign_add(std::uint8_t{1}), std::invalid_argument);
 }
 
-TEST_F(variables, are_found_by_their_names) {
+TEST_F(variables, are_found_by_name) {
   auto const one = c->make_variable<float>({.name = "one"}, {3}, floats{1, 2, 3});
   auto const two = c->make_variable<float>(in_two("two"), {5, 2}, floats(10, 2));
   cluster_coordinator other({.server = server.address()});
@@ -112,7 +112,7 @@ TEST_F(variables, errors_are_raised_at_the_call) {
 }
 
 // Sends invalid requests through a client without checks.
-TEST_F(variables, refuse_what_is_wrong_where_they_are) {
+TEST_F(variables, invalid_updates_are_refused_by_the_task) {
   auto const v = c->make_variable<float>({.name = "v"}, {3});
   auto const o = c->get_object("v");
   auto const e = thrown_by<input_error>([&] { o.call<void>("read").fetch(); });
@@ -123,7 +123,7 @@ TEST_F(variables, refuse_what_is_wrong_where_they_are) {
   EXPECT_EQ(why.message(), "arrays: magic: 8 bytes at 0, there are 3");
 }
 
-TEST_F(variables, take_steps_of_optimizers) {
+TEST_F(variables, apply_optimizer_steps) {
   for (auto const& o : {variable_options{}, in_two()}) {
     auto const v = c->make_variable<float>(o, {4}, floats{1, 1, 1, 1});
     v.sgd(floats{1, 2, 3, 4}, 0.5);
@@ -146,7 +146,7 @@ TEST_F(variables, take_steps_of_optimizers) {
   }
 }
 
-TEST_F(variables, are_arguments_of_functions_of_many_workers) {
+TEST_F(variables, are_arguments_of_functions_on_many_workers) {
   auto const w = c->make_variable<std::int64_t>(in_two(), {2, 3});
   std::vector<std::unique_ptr<worker_thread>> workers;
   for (int i = 0; i < 2; ++i)
@@ -167,7 +167,7 @@ TEST_F(variables, are_arguments_of_functions_of_many_workers) {
 }
 
 // 36 MB per task exceed the size of a call.
-TEST_F(variables, of_large_shards_go_in_pieces) {
+TEST_F(variables, large_shards_are_sent_in_pieces) {
   for (auto const& o : {variable_options{}, in_two("large")}) {
     auto const rows = 9000 * (o.tasks.empty() ? 1 : 2);
     floats all(static_cast<std::size_t>(rows) * 1000);
@@ -225,7 +225,7 @@ TEST_F(variables, are_saved_and_restored_into_other_shards) {
 }
 
 // A shard above 8 MiB is copied, and saved in pieces.
-TEST_F(variables, of_large_shards_are_saved_at_one_moment) {
+TEST_F(variables, large_shards_are_saved_consistently) {
   temporary_directory const folder;
   floats all(std::size_t{3} << 20);
   std::iota(all.begin(), all.end(), 0.0f);
@@ -244,7 +244,7 @@ TEST_F(variables, of_large_shards_are_saved_at_one_moment) {
     ASSERT_EQ(found[i] - all[i], found[0]) << "all of one moment, " << i;
 }
 
-TEST_F(variables, are_lost_with_their_task_by_name) {
+TEST_F(variables, lost_task_is_named_by_its_variables) {
   auto const v = c->make_variable<float>(in_two("w"), {4});
   v.assign(1).fetch();
   second.reset();

@@ -16,7 +16,7 @@ TEST(server_addresses, have_a_host_and_a_port) {
     EXPECT_THROW(check_server_address(wrong), std::invalid_argument) << wrong;
 }
 
-TEST(server_addresses, that_are_not_reached_are_told_with_the_last_cause) {
+TEST(server_addresses, unreachable_address_is_reported_with_the_last_cause) {
   EXPECT_EQ(unreached_reason("DNS resolution failed for nowhere:1: C-ares status is not "
                              "ARES_SUCCESS qtype=A name=nowhere is_balancer=0: Domain name not "
                              "found"),

@@ -73,7 +73,7 @@ struct waits : testing::Test {
 auto const has_waits = [](v1::WorkerMessage const& m) { return m.wait_closure_size() > 0; };
 auto const has_answer = [](v1::WorkerMessage const& m) { return m.closure_size() > 0; };
 
-TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
+TEST_F(waits, release_their_slot_and_are_reported_again_on_a_new_stream) {
   v1::WorkerMessage told, again;
   std::set<std::uint64_t> answered;
   int attached = 0;
@@ -106,7 +106,7 @@ TEST_F(waits, give_their_slot_back_and_are_told_again_on_the_next_stream) {
       << "the second closure runs in the slot of the first, which waits for it";
 }
 
-TEST_F(waits, are_not_told_to_a_server_that_grants_none) {
+TEST_F(waits, are_not_reported_to_a_server_that_does_not_support_them) {
   server.on_attach = [&](worker_stream* s) {
     auto const hello = greet_waiting(s, 0);
     s->Write(closure(hello, "waits", 100));

@@ -63,7 +63,7 @@ TEST(cpp_blobs, are_arguments_and_outputs) {
   EXPECT_EQ(f.out, "3145729\n") << f.err;
 }
 
-TEST(cpp_blobs, without_bytes_or_in_many_threads_are_blobs) {
+TEST(cpp_blobs, can_be_empty_and_used_by_many_threads) {
   cluster c;
   c.serve();
   blobs store({.server = c.grpc()});
@@ -78,7 +78,7 @@ TEST(cpp_blobs, without_bytes_or_in_many_threads_are_blobs) {
   EXPECT_EQ(right, 8);
 }
 
-TEST(cpp_blobs, are_put_again_when_the_server_has_lost_them) {
+TEST(cpp_blobs, are_uploaded_again_when_the_server_has_lost_them) {
   cluster c;
   auto& first = c.serve();
   blobs store({.server = c.grpc()});
@@ -89,7 +89,7 @@ TEST(cpp_blobs, are_put_again_when_the_server_has_lost_them) {
       << "whoever wants it waits for whoever has it";
 }
 
-TEST(cpp_blobs, say_why_they_cannot_be_had) {
+TEST(cpp_blobs, errors_report_why_a_blob_is_unavailable) {
   blobs nowhere({.server = "127.0.0.1:1", .patience = std::chrono::milliseconds(300)});
   try {
     nowhere.put("x");
@@ -106,7 +106,7 @@ TEST(cpp_blobs, say_why_they_cannot_be_had) {
   EXPECT_THROW(json::value_to<blob>(json::parse(R"({"$blob":"abc"})")), std::invalid_argument);
 }
 
-TEST(content_cache, keeps_the_most_recently_used_within_its_size) {
+TEST(content_cache, least_recently_used_contents_are_evicted_beyond_the_limit) {
   detail::content_cache cache(10);
   auto const of = [](std::size_t n) {
     auto const bytes = std::make_shared<std::string const>(n, 'x');

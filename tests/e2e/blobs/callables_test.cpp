@@ -18,7 +18,7 @@ std::string text(boost::json::value const& closure, char const* field) {
   return v ? std::string(v->as_string()) : "none";
 }
 
-TEST(callables, of_coordinators_are_shown) {
+TEST(callables, callables_of_coordinators_are_shown) {
   cluster c;
   c.serve();
   c.worker();
@@ -41,7 +41,7 @@ TEST(callables, of_coordinators_are_shown) {
   EXPECT_NE(c.text("/metrics").find("\"train.step\""), std::string::npos);
 }
 
-TEST(callables, of_streams_are_shown) {
+TEST(callables, callables_of_session_streams_are_shown) {
   cluster c;
   c.serve();
   session s({.server = c.grpc()});
@@ -73,7 +73,7 @@ TEST(callables, invalid_callables_are_refused_before_sending) {
   }
 }
 
-TEST(callables, of_rest_jobs_are_shown) {
+TEST(callables, callables_of_rest_jobs_are_shown) {
   cluster c;
   c.serve();
   auto const job =

@@ -60,7 +60,7 @@ TEST(data_blobs, are_checked_copied_and_served_from_the_copy) {
       << "the value that names it was restored, too";
 }
 
-TEST(data_blobs, that_are_damaged_or_missing_are_named) {
+TEST(data_blobs, damaged_or_missing_blobs_are_named) {
   cluster c;
   auto const data = c.file("data").string(), to = c.file("to").string();
   make(c, data);

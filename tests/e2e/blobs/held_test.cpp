@@ -88,7 +88,7 @@ class held_values : public testing::Test {
   std::string const name = std::string(31, 'n') + '\0';
 };
 
-TEST_F(held_values, are_found_while_their_process_is_there) {
+TEST_F(held_values, are_found_while_their_process_is_connected) {
   auto h = std::make_optional<holding>(*stub);
   auto const first = h->read();
   ASSERT_TRUE(first);
@@ -117,7 +117,7 @@ TEST_F(held_values, closure_waits_for_a_late_hold_message) {
   EXPECT_EQ(place.unix_socket(), "test-1");
 }
 
-TEST_F(held_values, are_put_when_somebody_cannot_take_them) {
+TEST_F(held_values, are_uploaded_when_a_reader_cannot_take_them) {
   holding h(*stub);
   auto const first = h.read();
   ASSERT_TRUE(first);
@@ -135,7 +135,7 @@ TEST_F(held_values, are_put_when_somebody_cannot_take_them) {
   EXPECT_TRUE(locate(name).at_server());
 }
 
-TEST_F(held_values, are_taken_by_tickets_from_other_hosts) {
+TEST_F(held_values, are_fetched_with_tickets_from_other_hosts) {
   holding h(*stub);
   auto const first = h.read();
   ASSERT_TRUE(first);
@@ -215,7 +215,7 @@ TEST_F(held_values, are_read_over_rest) {
   EXPECT_EQ(got, "bytes");
 }
 
-TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
+TEST_F(held_values, invalid_holders_are_refused_with_the_reason) {
   {
     holding h(*stub, "no/such name");
     EXPECT_FALSE(h.read());
@@ -260,7 +260,7 @@ TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
   EXPECT_EQ(locate(name).unix_socket(), "test-1");
 }
 
-TEST(held_outputs, do_not_stay_with_workers_of_a_server_that_must_have_them) {
+TEST(held_outputs, are_uploaded_to_a_server_that_keeps_outputs_itself) {
   cluster c;
   c.serve({"--data-dir", c.file("data").string()});
   auto const stub =

@@ -37,7 +37,7 @@ class shared_blobs : public testing::Test {
   std::string const bytes = std::string((4 << 20) + 1, 'x');
 };
 
-TEST_F(shared_blobs, go_there_and_back_without_the_server) {
+TEST_F(shared_blobs, are_sent_and_returned_without_the_server) {
   start();
   work();
   cluster_coordinator to({.server = c.grpc()});
@@ -56,7 +56,7 @@ TEST_F(shared_blobs, go_there_and_back_without_the_server) {
   EXPECT_EQ(at_server(), 0);
 }
 
-TEST_F(shared_blobs, are_one_content_for_many_closures_and_stay_for_those_that_wait) {
+TEST_F(shared_blobs, many_closures_share_one_content_until_all_have_run) {
   start();
   cluster_coordinator to({.server = c.grpc()});
   std::vector<remote_value<std::uint64_t>> lengths;
@@ -70,7 +70,7 @@ TEST_F(shared_blobs, are_one_content_for_many_closures_and_stay_for_those_that_w
   EXPECT_EQ(at_server(), 0);
 }
 
-TEST_F(shared_blobs, of_a_killed_worker_are_made_again) {
+TEST_F(shared_blobs, blobs_of_a_killed_worker_are_computed_again) {
   start();
   auto& first = work();
   cluster_coordinator to({.server = c.grpc()});
@@ -82,7 +82,7 @@ TEST_F(shared_blobs, of_a_killed_worker_are_made_again) {
   EXPECT_TRUE(*store->get(named) == bytes + bytes);
 }
 
-TEST_F(shared_blobs, of_a_worker_that_leaves_are_at_the_server) {
+TEST_F(shared_blobs, blobs_of_a_worker_that_leaves_are_moved_to_the_server) {
   start();
   auto& worker = work();
   cluster_coordinator to({.server = c.grpc()});
@@ -136,7 +136,7 @@ TEST_F(shared_blobs, blobs_that_do_not_fit_are_sent_through_the_server) {
   EXPECT_EQ(elsewhere(), 4) << "two here and two there";
 }
 
-TEST_F(shared_blobs, go_by_the_server_where_nothing_is_shared) {
+TEST_F(shared_blobs, are_sent_through_the_server_without_shared_memory) {
   start();
   work({"0"});
   cluster_coordinator to({.server = c.grpc()});
@@ -156,7 +156,7 @@ TEST_F(shared_blobs, outputs_are_uploaded_if_a_restarted_server_needs_them) {
   EXPECT_TRUE(*store->get(named) == bytes + bytes);
 }
 
-TEST_F(shared_blobs, are_told_to_a_server_that_was_started_again) {
+TEST_F(shared_blobs, are_announced_again_to_a_restarted_server) {
   auto& server = c.serve();
   store.emplace(blobs_options{.server = c.grpc()});
   auto const put = store->put(bytes);
@@ -168,7 +168,7 @@ TEST_F(shared_blobs, are_told_to_a_server_that_was_started_again) {
   EXPECT_TRUE(*without.get({put.sha256}) == bytes);
 }
 
-TEST_F(shared_blobs, of_a_killed_program_are_mapped_for_as_long_as_somebody_has_them) {
+TEST_F(shared_blobs, mappings_outlive_the_killed_process_that_shared_them) {
   start();
   auto& worker = work();
   cluster_coordinator to({.server = c.grpc()});

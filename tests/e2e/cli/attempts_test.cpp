@@ -21,7 +21,7 @@ constexpr char script[] =
     "while not os.path.exists(up): time.sleep(0.01)\n"
     "sys.exit('oops')\n";
 
-TEST(attempts, tell_what_was_seen_of_them_also_by_the_next_server) {
+TEST(attempts, observations_are_shown_also_after_a_server_restart) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -53,7 +53,7 @@ TEST(attempts, tell_what_was_seen_of_them_also_by_the_next_server) {
   EXPECT_NE(none.err.find("has no attempt 2"), std::string::npos) << none.err;
 }
 
-TEST(attempts, tell_which_worker_was_lost) {
+TEST(attempts, name_the_lost_worker) {
   cluster c;
   c.serve();
   auto& w = c.worker({"--allow-programs", "--program-lease", "1s"});
@@ -69,7 +69,7 @@ TEST(attempts, tell_which_worker_was_lost) {
   }));
 }
 
-TEST(stacks, of_a_worker_in_another_language_are_native) {
+TEST(stacks, stacks_of_a_cpp_worker_are_native) {
   cluster c;
   c.serve();
   c.worker();

@@ -22,7 +22,7 @@ std::string complaint(CLI::Validator const& v, std::string text) {
   return v(text);
 }
 
-TEST(values, of_numbers_say_from_where_to_where) {
+TEST(values, invalid_numbers_are_refused_with_their_range) {
   EXPECT_EQ(complaint(whole_number(1, 1000), "1000"), "");
   for (auto const* wrong : {"0", "1001", "x", "x/0", "1.5", "-1", "", "1 ", "99999999999999999999"})
     EXPECT_EQ(complaint(whole_number(1, 1000), wrong),
@@ -37,7 +37,7 @@ TEST(values, of_numbers_say_from_where_to_where) {
             "'256': must be a whole number from 0 to 255");
 }
 
-TEST(values, of_sizes_are_bytes_with_units) {
+TEST(values, sizes_are_bytes_with_units) {
   for (auto const& [text, bytes] :
        {std::pair("500000", "500000"), std::pair("64KiB", "65536"), std::pair("10mb", "10485760"),
         std::pair("2GiB", "2147483648")}) {
@@ -56,7 +56,7 @@ config_file parsed(std::string const& text) {
   return parse_config(stream, "muster.toml");
 }
 
-TEST(config_files, have_texts_words_and_lists) {
+TEST(config_files, contain_strings_bare_words_and_lists) {
   auto const f = parsed(
       "# of all verbs\ntop = 1\n; as well\n[serve]  # a comment\n  log-level = warn # words\n"
       "insecure\r\ngrpc=\"[::]:1#2\"\nname = 'a \"b\" \\d'\nother = \"a \\\"b\\\" \\\\d\"\n"
@@ -82,7 +82,7 @@ TEST(config_files, have_texts_words_and_lists) {
   EXPECT_EQ(f.at(f.find("worker", "slots")->line), "muster.toml:16");
 }
 
-TEST(config_files, may_be_empty_and_have_to_be_files) {
+TEST(config_files, can_be_empty_but_must_be_files) {
   EXPECT_TRUE(read_config("/dev/null").settings.empty());
   EXPECT_THROW(read_config("/"), command_error);
   EXPECT_THROW(read_config("/there/is/no/such"), command_error);
@@ -101,7 +101,7 @@ TEST(config_files, size_limit_is_reported_with_the_path) {
   EXPECT_THROW(credential({}, "/dev/zero"), command_error);
 }
 
-TEST(config_files, say_the_line_of_a_mistake) {
+TEST(config_files, errors_name_the_line) {
   for (auto const& [text, said] :
        {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section, but the ']'"),
         std::pair("[serve] x\n", "muster.toml:1: 'x' is not allowed after ']'"),
@@ -129,7 +129,7 @@ TEST(config_files, say_the_line_of_a_mistake) {
   }
 }
 
-TEST(config_files, are_written_as_they_are_read) {
+TEST(config_files, written_values_are_read_back_unchanged) {
   for (auto const* value : {"", "7", "true", "a b", "{\"a\": 1}", "it's", "it's \"so\" \\d", "#",
                             "two\nlines\tand\r"}) {
     auto const f = parsed("a = " + config_text(value) + "  # flag\n");
@@ -170,7 +170,7 @@ TEST(help, fits_its_columns) {
   }
 }
 
-TEST(help, of_serve_groups_all_flags_and_shows_the_usual_ones) {
+TEST(help, help_of_serve_groups_all_flags_and_shows_common_ones) {
   CLI::App app("", "muster");
   app.formatter(std::make_shared<help_formatter>(100));
   choice chosen;
@@ -210,7 +210,7 @@ TEST(field_errors, name_the_flag) {
   EXPECT_EQ(with_flags(verb, "the name is taken", "name"), "the name is taken");
 }
 
-TEST(ids, of_another_kind_are_told_what_they_are) {
+TEST(ids, id_of_another_kind_is_explained) {
   EXPECT_EQ(other_id("prog_1", "a job"),
             "'prog_1' is a program: 'muster programs show prog_1' shows it");
   EXPECT_EQ(other_id("ps:12", "a job"),
@@ -242,7 +242,7 @@ TEST(progress, fits_a_narrow_terminal) {
 }
 
 // The server stops during the first request and restarts at once.
-TEST(fetch, asks_again_when_the_server_restarts_at_once) {
+TEST(fetch, repeats_its_request_when_the_server_restarts) {
   using way = test::http_reply::way;
   int asked = 0;
   test::http_service server([&](test::http_seen const& seen) -> test::http_reply {

@@ -5,7 +5,7 @@
 namespace muster::e2e {
 namespace {
 
-TEST(machines_e2e, worker_and_server_tell_of_theirs_until_the_worker_is_gone) {
+TEST(machines_e2e, worker_and_server_are_listed_until_the_worker_leaves) {
   cluster c;
   c.serve();
   auto& worker = c.worker({});

@@ -47,7 +47,7 @@ struct use {
   bool same_output = true;  // false if the command changes something
 };
 
-TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
+TEST_F(cli_names, every_command_accepts_names_for_ids) {
   auto const done = job("nightly", {"muster.echo", "1"});
   auto const failed = job("broken", {"muster.fail", "no"});
   ASSERT_TRUE(c.await_count(done, "succeeded", 1));
@@ -102,7 +102,7 @@ TEST_F(cli_names, every_verb_takes_names_where_it_takes_ids) {
   EXPECT_EQ(c.get("/api/v1/jobs/" + waiting).at("state"), "CANCELLED");
 }
 
-TEST_F(cli_names, a_name_of_several_things_lists_their_ids) {
+TEST_F(cli_names, ambiguous_name_lists_the_ids) {
   auto const first = job("twin", {"nobody.has.this"}), second = job("twin", {"nobody.has.this"});
   for (auto const* verb : {"explain", "jobs", "logs", "fetch", "cancel", "retry", "trace"}) {
     auto const r = c.run({verb, "twin"});
@@ -120,7 +120,7 @@ TEST_F(cli_names, a_name_of_several_things_lists_their_ids) {
   EXPECT_TRUE(says(mixed.err, both + " (program, ")) << mixed.err;
 }
 
-TEST_F(cli_names, of_several_programs_the_newest_is_meant) {
+TEST_F(cli_names, name_of_several_programs_means_the_newest) {
   auto const first = program("train"), second = program("train");
   auto const r = c.run({"explain", "train", "--output", "json"});
   EXPECT_EQ(r.status, 0) << r.err;
@@ -128,7 +128,7 @@ TEST_F(cli_names, of_several_programs_the_newest_is_meant) {
   EXPECT_TRUE(says(r.err, second + " is the newest of 2 programs named 'train'")) << r.err;
 }
 
-TEST_F(cli_names, what_there_is_not_is_named_with_what_the_verb_takes) {
+TEST_F(cli_names, unknown_name_is_reported_with_the_accepted_kinds) {
   auto const r = c.run({"explain", "hello"});
   EXPECT_EQ(r.status, 1);
   EXPECT_TRUE(says(r.err, "there is no closure, value, job, program, object or task 'hello'"))

@@ -38,7 +38,7 @@ TEST_F(history_commands, show_a_past_time_and_search_lines) {
   EXPECT_NE(run({"clusters", "runs", "default"}).out.find("BECAUSE"), std::string::npos);
 }
 
-TEST_F(history_commands, say_what_is_wrong_with_a_time_or_a_search) {
+TEST_F(history_commands, invalid_time_or_search_is_reported) {
   auto const said = [&](words const& w) {
     auto const r = run(w);
     EXPECT_NE(r.status, 0);
@@ -53,7 +53,7 @@ TEST_F(history_commands, say_what_is_wrong_with_a_time_or_a_search) {
 }
 
 // The second attempt succeeds. The second program has other requirements.
-TEST_F(history_commands, find_what_ranks_printed_and_compare_programs) {
+TEST_F(history_commands, search_output_of_ranks_and_compare_programs) {
   c.worker({"--allow-programs"});
   auto const launch = [&](words flags, std::string const& script) {
     flags.insert(flags.begin(), "launch");

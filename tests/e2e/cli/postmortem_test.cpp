@@ -10,7 +10,7 @@ bool has(std::string const& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_with_the_cause) {
+TEST(postmortem, failed_program_gives_a_private_file_that_begins_with_the_cause) {
   cluster c;
   c.serve();
   c.worker({"--allow-programs", "--index", "0"});
@@ -58,7 +58,7 @@ TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_
   EXPECT_TRUE(has(away.err, "no server answers")) << away.err;
 }
 
-TEST(postmortem, of_a_job_that_failed_tells_what_failed_where_and_what_it_printed) {
+TEST(postmortem, failed_job_report_has_failures_workers_and_output) {
   cluster c;
   c.serve();
   c.worker({"--allow-exec"});

@@ -28,7 +28,7 @@ struct program_logs : testing::Test {
   cluster c;
 };
 
-TEST_F(program_logs, print_all_of_attempts_that_end_at_once) {
+TEST_F(program_logs, output_of_short_attempts_is_complete) {
   start();
   auto const r = c.run(launch({"--tasks", "4", "--max-restarts", "3", "--restart-grace", "100ms"},
                               "seq -f \"attempt $MUSTER_ATTEMPT line %g\" 500; "
@@ -44,7 +44,7 @@ TEST_F(program_logs, print_all_of_attempts_that_end_at_once) {
   EXPECT_EQ(r.err.find("could not be loaded"), std::string::npos) << r.err;
 }
 
-TEST_F(program_logs, have_logs_by_rank_and_attempt) {
+TEST_F(program_logs, are_selected_by_rank_and_attempt) {
   start();
   auto const r = c.run(launch({"--tasks", "2", "--max-restarts", "1", "--name", "p"},
                               "echo $RANK in $MUSTER_ATTEMPT; [ $MUSTER_ATTEMPT = 2 ]"));
@@ -61,7 +61,7 @@ TEST_F(program_logs, have_logs_by_rank_and_attempt) {
   EXPECT_EQ(c.run(verb({"show", "p", "--rank", "1"})).status, 2);
 }
 
-TEST_F(program_logs, are_followed_by_who_comes_later) {
+TEST_F(program_logs, follow_can_start_later) {
   start();
   c.run(launch({"--tasks", "1", "--max-restarts", "1", "--name", "p", "--detach"},
                "echo attempt $MUSTER_ATTEMPT; while ! [ -e $P/go$MUSTER_ATTEMPT ]; do sleep 0.05; "
@@ -74,7 +74,7 @@ TEST_F(program_logs, are_followed_by_who_comes_later) {
   EXPECT_EQ(follower.wait(), 0) << follower.errors();
 }
 
-TEST_F(program_logs, are_listed_so_many_at_a_time) {
+TEST_F(program_logs, list_is_limited) {
   start();
   for (int i = 0; i < 3; ++i) c.run(launch({"--tasks", "1", "--detach"}, "exit 0"));
   auto const r = c.run(verb({"list", "--limit", "2"}));
@@ -82,7 +82,7 @@ TEST_F(program_logs, are_listed_so_many_at_a_time) {
   EXPECT_NE(r.err.find("--limit"), std::string::npos) << r.err;
 }
 
-TEST_F(program_logs, are_there_of_ranks_that_ended_while_the_server_was_away) {
+TEST_F(program_logs, include_ranks_that_ended_while_the_server_was_down) {
   words const kept{"--data-dir", c.file("data").string()};
   auto& server = c.serve(kept);
   c.worker({"--allow-programs"});

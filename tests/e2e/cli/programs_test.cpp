@@ -43,7 +43,7 @@ struct programs : testing::Test {
   cluster c;
 };
 
-TEST_F(programs, run_on_workers_and_print_with_the_rank_in_front) {
+TEST_F(programs, run_on_workers_and_print_lines_with_a_rank_prefix) {
   worker();
   auto const r = c.run(launch({"--tasks", "3", "--name", "hello"},
                               "echo $RANK of $WORLD_SIZE in $MUSTER_PROGRAM $MUSTER_ATTEMPT; "
@@ -55,7 +55,7 @@ TEST_F(programs, run_on_workers_and_print_with_the_rank_in_front) {
         << r.out << r.err;
 }
 
-TEST_F(programs, end_with_the_status_of_the_first_that_failed) {
+TEST_F(programs, exit_with_the_status_of_the_first_failed_rank) {
   worker();
   auto const r = c.run(
       launch({"--tasks", "3"}, "[ $RANK != 1 ] || { echo oops >&2; exit 3; }; exec sleep 1000"));
@@ -64,7 +64,7 @@ TEST_F(programs, end_with_the_status_of_the_first_that_failed) {
   EXPECT_NE(r.err.find("oops"), std::string::npos) << r.err;
 }
 
-TEST_F(programs, start_again_after_a_failure) {
+TEST_F(programs, restart_after_a_failure) {
   worker();
   auto const r = c.run(launch({"--tasks", "2", "--max-restarts", "1"},
                               "[ $MUSTER_ATTEMPT = 2 ] || { echo first $RANK >&2; exit 4; }; "
@@ -75,7 +75,7 @@ TEST_F(programs, start_again_after_a_failure) {
   EXPECT_NE(r.out.find("rank 1 | again 1"), std::string::npos) << r.out << r.err;
 }
 
-TEST_F(programs, that_cannot_be_started_end_as_a_shell_would_say) {
+TEST_F(programs, failed_start_has_the_exit_status_of_a_shell) {
   worker();
   auto const status_of = [this](std::string const& command) {
     return c.run({"launch", "--url", c.url(), "--tasks", "1", "--", command}).status;
@@ -106,7 +106,7 @@ TEST_F(programs, give_each_rank_its_own_copy_of_the_code) {
   EXPECT_EQ(c.get("/api/v1/blobs").at("blobs").to_number<int>(), 1) << "the same code, put once";
 }
 
-TEST_F(programs, that_cannot_be_packed_say_why_before_anything_runs) {
+TEST_F(programs, invalid_upload_is_refused_before_the_launch) {
   std::filesystem::create_directories(c.file("code"));
   std::filesystem::create_symlink("/etc/passwd", c.file("code/link"));
   auto const r = c.run(launch({"--tasks", "1", "--upload", c.file("code").string()}, "true"));
@@ -184,7 +184,7 @@ constexpr char leaves_a_session[] =
     "setsid sh -c 'echo $$ > $0/session; exec sleep 1000' $P & echo $$ > $P/rank; "
     "trap '' TERM; while :; do sleep 0.1; done";
 
-TEST_F(programs, leave_nothing_behind_when_their_worker_is_killed) {
+TEST_F(programs, no_process_survives_a_killed_worker) {
   auto& w = worker();
   c.run(launch({"--tasks", "1", "--detach"}, leaves_a_session));
   auto const rank = pid_in("rank"), session = pid_in("session");
@@ -193,7 +193,7 @@ TEST_F(programs, leave_nothing_behind_when_their_worker_is_killed) {
   EXPECT_TRUE(gone(session));
 }
 
-TEST_F(programs, leave_nothing_behind_when_their_launcher_is_killed) {
+TEST_F(programs, no_process_survives_a_killed_launcher) {
   auto& w = worker();
   auto& l = c.spawn(launch({"--tasks", "1"}, leaves_a_session));
   auto const rank = pid_in("rank"), session = pid_in("session");
@@ -220,7 +220,7 @@ TEST_F(programs, move_to_another_worker_after_the_lease_expires) {
   w.signal(SIGCONT);
 }
 
-TEST_F(programs, have_types_each_with_what_it_asks_for) {
+TEST_F(programs, task_types_have_their_own_resources) {
   worker({"--gpus", "4", "--label", "zone=a"});
   auto const r =
       c.run(launch({"--tasks", "worker=2,ps=1-3", "--resource", "gpu=1", "--resource", "ps:gpu=2",
@@ -232,7 +232,7 @@ TEST_F(programs, have_types_each_with_what_it_asks_for) {
   EXPECT_EQ(r.out.find("ps:1"), std::string::npos) << "no more of the range have room" << r.out;
 }
 
-TEST_F(programs, have_types_with_commands_of_their_own) {
+TEST_F(programs, task_types_have_their_own_commands) {
   worker();
   auto const r = c.run(
       launch({"--tasks", "worker=1,ps=1", "--command", "ps=echo \"one  word\" at $MUSTER_PROGRAM",
@@ -249,7 +249,7 @@ TEST_F(programs, have_types_with_commands_of_their_own) {
   EXPECT_NE(none.err.find("--command ps: --tasks has no such type"), std::string::npos) << none.err;
 }
 
-TEST_F(programs, are_submitted_with_all_that_their_flags_say) {
+TEST_F(programs, flags_become_fields_of_the_program) {
   auto const r =
       c.run(launch({"--tasks", "2", "--name", "all", "--priority", "-3", "--deadline", "90s",
                     "--restart-grace", "250ms", "--ends-with", "worker:0", "--metadata", "team=x",
@@ -266,7 +266,7 @@ TEST_F(programs, are_submitted_with_all_that_their_flags_say) {
   EXPECT_EQ(p.at("per_worker"), 1);
 }
 
-TEST_F(programs, are_not_launched_with_flags_that_cannot_be) {
+TEST_F(programs, invalid_flags_are_refused) {
   for (auto const* tasks :
        {"0", "4097", "x", "worker=", "=3", "worker=1,worker=2", "5-2", "1,2", ""}) {
     auto const r = c.run(launch({"--tasks", tasks}, "exit 0"));
@@ -281,7 +281,7 @@ TEST_F(programs, are_not_launched_with_flags_that_cannot_be) {
   EXPECT_NE(flag.err.find("unknown flag --bogus"), std::string::npos) << flag.err;
 }
 
-TEST_F(programs, have_types_that_ask_for_none_of_what_all_ask_for) {
+TEST_F(programs, task_type_can_override_a_common_resource_with_zero) {
   auto const r = c.run(launch(
       {"--tasks", "worker=1,ps=1", "--resource", "gpu=1", "--resource", "ps:gpu=0", "--detach"},
       "exit 0"));
@@ -291,7 +291,7 @@ TEST_F(programs, have_types_that_ask_for_none_of_what_all_ask_for) {
   EXPECT_FALSE(tasks.at("ps").as_object().contains("resources"));
 }
 
-TEST_F(programs, need_the_permission_that_flags_about_them_name) {
+TEST_F(programs, worker_flags_for_programs_require_allow_programs) {
   for (auto const* flag : {"--program-ports", "--program-user", "--program-lease",
                            "--program-address", "--program-dir"}) {
     auto const r = c.run({"worker", "--server", c.grpc(), flag, "2s"});
@@ -309,7 +309,7 @@ TEST_F(programs, need_the_permission_that_flags_about_them_name) {
 }
 
 // Each program starts before the worker, and outlasts the worker's idle limit.
-TEST_F(programs, keep_a_worker_that_leaves_when_it_is_idle) {
+TEST_F(programs, running_program_keeps_an_idle_worker) {
   auto& l = c.spawn(launch({"--tasks", "1"}, "sleep 3"));
   ASSERT_TRUE(l.says("PENDING"));
   auto& w = worker({"--idle-timeout", "1500ms"});

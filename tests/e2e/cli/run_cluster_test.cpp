@@ -56,7 +56,7 @@ TEST(run, sets_the_role_of_every_task) {
   EXPECT_EQ(services.size(), 1u) << "all are told of the same service";
 }
 
-TEST(run, makes_workers_of_this_machine) {
+TEST(run, nproc_starts_workers_on_this_machine) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "3", "--no-prefix"}, "echo $TF_CONFIG"));
   ASSERT_EQ(r.status, 0) << r.err;
@@ -71,7 +71,7 @@ TEST(run, makes_workers_of_this_machine) {
   EXPECT_EQ(addresses.size(), 3u) << r.out;
 }
 
-TEST(run, an_independent_worker_starts_its_own_task_only) {
+TEST(run, independent_worker_starts_only_its_own_task) {
   cluster c;
   auto const config = R"({"cluster": {"worker": ["h1:1", "h2:2", "h2:3"]}, "rpc_layer": "cake",
                           "task": {"type": "worker", "index": 2}})";
@@ -85,7 +85,7 @@ TEST(run, an_independent_worker_starts_its_own_task_only) {
   EXPECT_NE(v["TF_CONFIG"].find("\"rpc_layer\":\"cake\""), std::string::npos);
 }
 
-TEST(run, a_task_of_slurm_knows_itself) {
+TEST(run, slurm_task_finds_its_own_role) {
   cluster c;
   auto const r = c.run(sh({"--cluster-from", "slurm", "--no-prefix"}, "env"), {},
                        {{"SLURM_PROCID", "1"},
@@ -102,7 +102,7 @@ TEST(run, a_task_of_slurm_knows_itself) {
   EXPECT_EQ(lines(outside.err).size(), 1u) << outside.err;
 }
 
-TEST(run, a_muster_server_takes_the_place_of_process_0) {
+TEST(run, muster_server_replaces_process_0_as_coordinator) {
   cluster c;
   for (environment const& set : {environment{}, environment{{"MUSTER_COORDINATOR", "s:8476"}}}) {
     words flags{"--nproc", "1", "--no-prefix"};
@@ -114,7 +114,7 @@ TEST(run, a_muster_server_takes_the_place_of_process_0) {
   }
 }
 
-TEST(run, declares_its_cluster_and_forgets_it_in_the_end) {
+TEST(run, cluster_is_declared_and_deleted_at_the_end) {
   cluster c;
   c.serve();
   auto& run = c.spawn(sh({"--nproc", "3", "--declare", "train", "--url", c.url(), "--no-prefix"},
@@ -128,7 +128,7 @@ TEST(run, declares_its_cluster_and_forgets_it_in_the_end) {
   EXPECT_EQ(c.status_of("/api/v1/clusters/train"), 404u);
 }
 
-TEST(run, in_graph_only_the_chief_runs_the_command_and_the_others_serve) {
+TEST(run, in_graph_mode_runs_the_command_only_on_the_chief) {
   cluster c;
   c.serve();
   auto& run =

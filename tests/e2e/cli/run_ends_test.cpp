@@ -19,7 +19,7 @@ std::string servers(cluster const& c, std::string const& chief) {
          "; }";
 }
 
-TEST(run_ends, when_the_chief_ends_though_workers_never_exit) {
+TEST(run_ends, when_the_chief_ends_even_if_workers_never_exit) {
   cluster c;
   auto const r = c.run(sh({"--cluster-file", c.write("job.json", job), "--ends-with", "chief",
                            "--ends-with", "evaluator"},
@@ -28,7 +28,7 @@ TEST(run_ends, when_the_chief_ends_though_workers_never_exit) {
   EXPECT_EQ(r.out, "chief:0 | trained\n");
 }
 
-TEST(run_ends, with_one_task) {
+TEST(run_ends, with_the_chosen_task) {
   cluster c;
   auto const r =
       c.run(sh({"--nproc", "3", "--ends-with", "worker:1"}, "[ $RANK = 1 ] || exec sleep 1000"));
@@ -42,7 +42,7 @@ TEST(run_ends, at_once_when_any_other_task_fails) {
   EXPECT_EQ(r.status, 5) << r.err;
 }
 
-TEST(run_ends, names_what_is_not_in_the_cluster) {
+TEST(run_ends, unknown_task_is_named) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "2", "--ends-with", "worker:0,chief"}, "true"));
   EXPECT_EQ(r.status, 2);
@@ -89,7 +89,7 @@ TEST(run_ends, each_task_separately_with_one_run_per_task) {
 
 // MultiWorkerMirroredStrategy uses the first `ps` as its coordination service. Here that address is
 // the server's, and only workers are started.
-TEST(run_ends, a_server_as_ps_is_told_to_workers_and_not_started) {
+TEST(run_ends, server_as_ps_is_passed_to_workers_and_not_started) {
   cluster c;
   c.serve({"--cluster", "training:worker=2"});
   auto const file = c.write("training.json", R"({"worker": ["127.0.0.1:5001", "127.0.0.1:5002"],

@@ -54,7 +54,7 @@ TEST_F(run_killed, no_process_survives_the_supervisor) {
   expect_gone();
 }
 
-TEST_F(run_killed, nothing_outlives_its_launcher_either) {
+TEST_F(run_killed, no_process_survives_the_launcher) {
   auto& run = start();
   auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);

@@ -15,7 +15,7 @@ struct run_stop : testing::TestWithParam<int> {
   cluster c;
 };
 
-TEST_P(run_stop, a_signal_reaches_every_task_and_their_own_end_counts) {
+TEST_P(run_stop, signal_reaches_every_task_and_their_exit_status_counts) {
   auto& run = c.spawn(sh({"--nproc", "2", "--no-prefix"},
                          "trap 'echo saved; exit 5' INT TERM HUP; echo up$RANK; "
                          "while :; do sleep 0.1; done"));
@@ -39,14 +39,14 @@ TEST_F(run_end, exits_with_0_when_tasks_exit_with_0_after_sigterm) {
   EXPECT_EQ(run.wait(), 0) << run.errors();
 }
 
-TEST_F(run_end, who_ignores_sigterm_is_killed_after_the_grace_period) {
+TEST_F(run_end, task_that_ignores_sigterm_is_killed_after_the_grace_period) {
   auto& run = c.spawn(sh({"--grace", "300ms"}, "trap '' TERM; echo up; while :; do sleep 1; done"));
   ASSERT_TRUE(said(run, "up"));
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(), 128 + SIGKILL) << run.errors();
 }
 
-TEST_F(run_end, a_second_sigint_kills) {
+TEST_F(run_end, second_sigint_kills_the_tasks) {
   auto& run =
       c.spawn(sh({"--grace", "1h"}, "trap 'echo no' INT; echo up; while :; do sleep 0.1; done"));
   ASSERT_TRUE(said(run, "up"));
@@ -56,7 +56,7 @@ TEST_F(run_end, a_second_sigint_kills) {
   EXPECT_EQ(run.wait(), 128 + SIGKILL) << run.errors();
 }
 
-TEST_F(run_end, two_signals_end_it_though_nobody_reads_its_output) {
+TEST_F(run_end, two_signals_end_the_run_even_if_its_output_is_not_read) {
   auto const path = c.file("fifo");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   int const reader = ::open(path.c_str(), O_RDWR);  // and never reads
@@ -76,7 +76,7 @@ TEST_F(run_end, two_signals_end_it_though_nobody_reads_its_output) {
   ::close(reader);
 }
 
-TEST_F(run_end, sigusr1_is_passed_on_and_stops_nothing) {
+TEST_F(run_end, sigusr1_is_forwarded_and_does_not_stop_the_run) {
   auto& run = c.spawn(sh({"--no-prefix"},
                          "trap 'echo usr1; exit 0' USR1; echo up; "
                          "while :; do sleep 0.1; done"));
@@ -96,7 +96,7 @@ TEST_F(run_end, ignores_sighup_under_nohup) {
   EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
 }
 
-TEST_F(run_end, it_can_be_stopped_between_two_starts) {
+TEST_F(run_end, run_can_be_stopped_between_two_starts) {
   auto& run = c.spawn(sh({"--max-restarts", "1000000"}, "exit 3"));
   ASSERT_TRUE(run.says("(3 of "));
   run.signal(SIGTERM);
@@ -134,7 +134,7 @@ TEST_F(run_lookup, starts_no_task_after_a_signal) {
   EXPECT_FALSE(std::filesystem::exists(started));
 }
 
-TEST_F(run_lookup, a_second_signal_ends_it_at_once) {
+TEST_F(run_lookup, second_signal_ends_the_run_at_once) {
   signal(SIGINT);
   EXPECT_TRUE(run->running());
   run->signal(SIGINT);
@@ -142,7 +142,7 @@ TEST_F(run_lookup, a_second_signal_ends_it_at_once) {
   EXPECT_FALSE(std::filesystem::exists(started));
 }
 
-TEST_F(run_end, what_tasks_leave_behind_dies_with_the_run) {
+TEST_F(run_end, leftover_processes_of_tasks_end_with_the_run) {
   auto const pid = c.file("pid").string();
   auto const r = c.run(sh({}, "sleep 1000 & echo $! > " + pid +
                                   ".group; "
@@ -156,7 +156,7 @@ TEST_F(run_end, what_tasks_leave_behind_dies_with_the_run) {
   EXPECT_FALSE(alive(number_in(pid + ".session"))) << "a session of its own";
 }
 
-TEST_F(run_end, a_task_that_is_suspended_is_stopped_too) {
+TEST_F(run_end, suspended_task_is_stopped) {
   auto& run = c.spawn(sh({"--grace", "1h"}, "echo up; kill -STOP $$"));
   ASSERT_TRUE(said(run, "up"));
   run.signal(SIGTERM);

@@ -7,7 +7,7 @@
 namespace muster::e2e {
 namespace {
 
-TEST(run, the_first_failure_stops_the_others_and_is_the_exit_status) {
+TEST(run, first_failure_stops_the_others_and_sets_the_exit_status) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "3"}, "trap 'exit 9' TERM; : > " + c.file("up").string() +
                                                 ".$RANK; "
@@ -23,14 +23,14 @@ TEST(run, the_first_failure_stops_the_others_and_is_the_exit_status) {
   EXPECT_NE(r.err.find("  stopped: worker:"), std::string::npos) << r.err;
 }
 
-TEST(run, a_signal_s_status_is_128_and_its_number) {
+TEST(run, exit_status_of_a_signal_is_128_plus_its_number) {
   cluster c;
   auto const r = c.run(sh({}, "kill -SEGV $$"));
   EXPECT_EQ(r.status, 128 + SIGSEGV);
   EXPECT_NE(r.err.find("SIGSEGV"), std::string::npos) << r.err;
 }
 
-TEST(run, a_command_that_is_not_there_is_127) {
+TEST(run, missing_command_has_exit_status_127) {
   cluster c;
   auto const r =
       c.run({"run", "--nproc", "2", "--max-restarts", "5", "--", "no-such-command-here"});
@@ -40,7 +40,7 @@ TEST(run, a_command_that_is_not_there_is_127) {
   EXPECT_EQ(c.run({"run", "--", "/etc/passwd"}).status, 126);
 }
 
-TEST(run, restarts_all_together_and_counts) {
+TEST(run, all_tasks_restart_together_and_get_the_restart_count) {
   cluster c;
   auto const log = c.file("starts").string();
   auto const r = c.run(
@@ -58,7 +58,7 @@ TEST(run, restarts_all_together_and_counts) {
   EXPECT_NE(r.err.find("(1 of 1 restarts)"), std::string::npos) << r.err;
 }
 
-TEST(run, looks_for_the_cluster_again_at_each_restart) {
+TEST(run, cluster_is_resolved_again_at_each_restart) {
   cluster c;
   auto const file = c.write("cluster.json", R"({"worker": ["a:1", "b:1"]})").string();
   auto const r =
@@ -84,7 +84,7 @@ TEST(run, restart_requested_by_exit_status_is_not_counted) {
   EXPECT_EQ(r.out, "0\n1\n2\n");
 }
 
-TEST(run, lines_stay_whole_and_none_is_lost) {
+TEST(run, lines_stay_whole_and_complete) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "4", "--output-dir", c.file("out")},
                           "seq -f %030.0f 100000; seq 1000 >&2; printf 'no newline'"));
@@ -107,7 +107,7 @@ TEST(run, lines_stay_whole_and_none_is_lost) {
               101'001u);
 }
 
-TEST(run, a_line_without_end_comes_in_pieces) {
+TEST(run, endless_line_is_printed_in_pieces) {
   cluster c;
   auto const r = c.run(sh({"--no-prefix"}, "head -c 200000 /dev/zero | tr '\\0' x"));
   ASSERT_EQ(r.status, 0);
@@ -117,7 +117,7 @@ TEST(run, a_line_without_end_comes_in_pieces) {
   EXPECT_EQ(pieces[3].size(), 200'000u - 3 * 65'536u);
 }
 
-TEST(run, a_directory_that_cannot_be_written_to_ends_it_before_it_begins) {
+TEST(run, unwritable_output_directory_is_refused_at_the_start) {
   cluster c;
   auto const r = c.run(sh({"--output-dir", c.write("file", "")}, "echo ran"));
   EXPECT_NE(r.status, 0);

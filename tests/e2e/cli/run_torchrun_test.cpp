@@ -12,7 +12,7 @@ constexpr char script[] = R"(import os, sys
 print(sys.argv[1:], os.environ['RANK'], os.environ['WORLD_SIZE'], flush=True)
 )";
 
-TEST(run_as_torchrun, a_script_needs_no_dashes_and_no_interpreter) {
+TEST(run_as_torchrun, script_needs_no_dashes_and_no_interpreter) {
   cluster c;
   auto const file = c.write("train.py", script).string();
   for (auto const& flags : {words{"--nproc-per-node", "2"}, words{"--nproc_per_node=2"},
@@ -44,14 +44,14 @@ TEST(run_as_torchrun, any_command_needs_no_dashes) {
   EXPECT_EQ(plain.out, "0\n");
 }
 
-TEST(run_as_torchrun, a_module_is_run_as_one) {
+TEST(run_as_torchrun, module_is_run_with_m) {
   cluster c;
   auto const r = c.run({"run", "--no-prefix", "-m", "json.tool", "--help"});
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.out.find("json.tool"), std::string::npos) << r.out;
 }
 
-TEST(run_as_torchrun, as_many_as_the_machine_has) {
+TEST(run_as_torchrun, nproc_can_be_the_number_of_cpus_or_gpus) {
   cluster c;
   auto const script = "[ $RANK = 0 ] && echo $WORLD_SIZE || :";
   auto const cpus = c.run(sh({"--nproc", "cpu", "--no-prefix"}, script));
@@ -94,7 +94,7 @@ TEST(run_as_torchrun, rejects_flags_with_another_meaning_and_names_the_replaceme
   }
 }
 
-TEST(run_as_torchrun, a_port_beside_a_cluster_that_has_one_is_an_error) {
+TEST(run_as_torchrun, master_port_conflicts_with_a_cluster_that_has_ports) {
   cluster c;
   auto const file = c.write("c.json", R"({"worker": ["127.0.0.1:1", "127.0.0.1:2"]})").string();
   words const flags{"--cluster-file", file, "--master-port", "4711", "--no-prefix"};
@@ -176,7 +176,7 @@ TEST_F(launch_as_torchrun, accepts_the_arguments_of_run) {
   EXPECT_NE(one.out.find("[] 0 1"), std::string::npos) << one.out << "one task unless told";
 }
 
-TEST_F(launch_as_torchrun, asks_for_hosts_and_gpus) {
+TEST_F(launch_as_torchrun, requests_hosts_and_gpus) {
   auto const asked = [&](words flags) {
     flags.insert(flags.end(), {"--detach", "--", "true"});
     auto const id = launch(flags).out;

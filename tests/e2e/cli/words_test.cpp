@@ -26,7 +26,7 @@ TEST(cli_messages, help_has_groups) {
   EXPECT_LT(help.find("  submit  "), help.find("\nInspect:\n"));
 }
 
-TEST(cli_messages, help_is_a_verb_and_the_version_a_flag) {
+TEST(cli_messages, help_is_a_command_and_version_is_a_flag) {
   cluster c;
   for (auto const& [verb, flag] : {std::pair(words{"help"}, words{"--help"}),
                                    std::pair(words{"help", "submit"}, words{"submit", "--help"})}) {
@@ -133,7 +133,7 @@ TEST_F(cli_messages_served, functions_are_listed_with_their_arguments) {
   EXPECT_TRUE(says(few.err, "--limit")) << few.err;
 }
 
-TEST_F(cli_messages_served, what_the_server_refuses_is_told_of_the_flag) {
+TEST_F(cli_messages_served, error_of_the_server_names_the_flag) {
   auto const r = c.run({"submit", "muster.echo", "1", "--max-retries", "99999999"});
   EXPECT_TRUE(says(r.err, "muster submit: --max-retries: expected a whole number from 0 to 10000"))
       << r.err;
@@ -141,7 +141,7 @@ TEST_F(cli_messages_served, what_the_server_refuses_is_told_of_the_flag) {
   EXPECT_TRUE(says(late.err, "muster launch: --grace: longer than 1 hour")) << late.err;
 }
 
-TEST_F(cli_messages_served, a_value_and_a_program_are_explained) {
+TEST_F(cli_messages_served, values_and_programs_can_be_explained) {
   auto const job = c.run({"submit", "muster.echo", "1", "--no-wait"}).out;
   auto const closures = "/api/v1/jobs/" + job.substr(0, job.size() - 1) + "/closures?limit=1";
   auto const closure =
@@ -156,7 +156,7 @@ TEST_F(cli_messages_served, a_value_and_a_program_are_explained) {
   EXPECT_TRUE(says(explained.out, " is PENDING: no worker")) << explained.out;
 }
 
-TEST_F(cli_messages_served, a_program_s_exit_status_fails_the_job_unless_told_not_to) {
+TEST_F(cli_messages_served, nonzero_exit_status_fails_the_job_unless_check_is_off) {
   auto const failing = R"(["sh","-c","echo first >&2; echo no such file >&2; exit 3"])";
   auto const r = c.run({"submit", "muster.exec", failing, "--timeout", "20s"});
   EXPECT_EQ(r.status, 1);

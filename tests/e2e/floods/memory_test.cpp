@@ -192,7 +192,7 @@ void bombs(bool tls, bool knows_callers) {
   EXPECT_LT(c.grown_mb(), slack_mb);
 }
 
-TEST(floods, of_compressed_messages_at_every_method_take_no_memory) {
+TEST(floods, compressed_messages_at_every_method_use_little_memory) {
   for (bool const tls : {false, true})
     for (bool const knows_callers : {false, true}) bombs(tls, knows_callers);
 }
@@ -220,7 +220,7 @@ void header_blocks(bool tls, bool knows_callers) {
   EXPECT_NE(metrics.find("reason=\"header_block\"} 2"), std::string::npos) << metrics;
 }
 
-TEST(floods, of_header_blocks_without_an_end_are_cut) {
+TEST(floods, endless_header_blocks_are_cut_off) {
   for (bool const tls : {false, true})
     for (bool const knows_callers : {false, true}) header_blocks(tls, knows_callers);
 }
@@ -243,7 +243,7 @@ void unfinished(bool tls) {
   expect_served(c);
 }
 
-TEST(floods, of_unfinished_messages_without_a_token_hold_little) {
+TEST(floods, unfinished_messages_without_a_token_use_little_memory) {
   for (bool const tls : {false, true}) unfinished(tls);
 }
 

@@ -15,7 +15,7 @@ void expect_cut(cluster const& c, std::string const& method) {
   EXPECT_TRUE(flood.ends()) << method;
 }
 
-TEST(floods, resets_of_streams_and_of_no_method_cut_the_connection_and_no_other) {
+TEST(floods, stream_resets_close_only_their_own_connection) {
   cluster c;
   c.serve();
   c.worker();

@@ -79,7 +79,7 @@ struct session_stream {
   std::string session;
 };
 
-TEST(token_limits, of_all_streams_and_calls_of_a_token_hold_together) {
+TEST(token_limits, limits_apply_to_all_streams_and_calls_of_a_token_together) {
   limited c;
   auto const first = c.open();
   ASSERT_TRUE(c.schedule(first, 1, 8).ok());
@@ -163,7 +163,7 @@ TEST(token_limits, per_worker_values_at_the_limit_are_released_over_the_stream) 
   opened.context.TryCancel();
 }
 
-TEST(token_limits, message_of_a_stream_is_cut_at_the_limit) {
+TEST(token_limits, message_of_a_stream_is_accepted_up_to_the_limit) {
   limited c;
   session_stream opened(c, "muster.noop");
   auto const& stream = opened.stream;

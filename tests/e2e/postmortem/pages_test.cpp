@@ -40,7 +40,7 @@ TEST(report_texts, texts_are_escaped_and_hidden_characters_shown) {
   EXPECT_EQ(html("ééé", 3), "é<i>… 4 more bytes</i>");
 }
 
-TEST(report_texts, of_logs_are_lines_without_colours_and_keep_their_end) {
+TEST(report_texts, logs_lose_colours_and_keep_their_last_lines) {
   EXPECT_EQ(lines("\x1b[32mok\x1b[0m\t1\n10%\r20%\r\nend\n\n", 100),
             "<pre>ok\t1\n20%\nend</pre>\n");
   EXPECT_EQ(lines("\x1b]0;title\a", 100), "<pre><i>[U+001B]</i>]0;title<i>[U+0007]</i></pre>\n");
@@ -48,7 +48,7 @@ TEST(report_texts, of_logs_are_lines_without_colours_and_keep_their_end) {
   EXPECT_EQ(lines("\n", 4), "");
 }
 
-TEST(report_texts, tell_times_and_amounts) {
+TEST(report_texts, times_and_amounts_are_formatted) {
   EXPECT_EQ(utc(1'795'765'438'371), "2026-11-27 07:43:58 UTC");
   EXPECT_EQ(utc(1'795'765'438'371, true), "2026-11-27 07:43:58.371 UTC");
   EXPECT_EQ(utc(0), "");
@@ -58,7 +58,7 @@ TEST(report_texts, tell_times_and_amounts) {
   EXPECT_EQ(in_bytes(1536), "1.5 KiB");
 }
 
-TEST(report_pages, of_nothing_at_all_are_pages) {
+TEST(report_pages, page_is_made_from_empty_facts) {
   for (auto const& facts :
        {json::value(), json::value(json::object{{"program", 7}, {"job", "x"}})}) {
     expect_inert(program_report(facts));
@@ -151,7 +151,7 @@ json::value failed_program() {
       {"left_out", json::array{hostile}}};
 }
 
-TEST(report_pages, of_a_program_begin_with_what_happened_to_whom_and_why) {
+TEST(report_pages, program_page_begins_with_the_failed_rank_and_the_cause) {
   auto const page = program_report(failed_program());
   expect_inert(page);
   EXPECT_TRUE(has(page, "has failed at 2026-11-27 07:43:52 UTC: rank 1 on "));
@@ -163,7 +163,7 @@ TEST(report_pages, of_a_program_begin_with_what_happened_to_whom_and_why) {
     EXPECT_TRUE(has(page, part)) << part;
 }
 
-TEST(report_pages, of_a_program_have_no_values_of_variables_whatever_a_server_tells) {
+TEST(report_pages, program_page_never_shows_values_of_variables) {
   auto facts = failed_program();
   EXPECT_FALSE(has(program_report(facts), "hidden-value"));
   facts.at("program").as_object()["env"] = json::array{"SECRET"};
@@ -171,7 +171,7 @@ TEST(report_pages, of_a_program_have_no_values_of_variables_whatever_a_server_te
   EXPECT_TRUE(has(page, "Variables, names only</dt><dd>SECRET</dd>"));
 }
 
-TEST(report_pages, of_a_program_that_waits_or_hangs_say_so) {
+TEST(report_pages, program_page_reports_waiting_and_hanging) {
   json::object program{{"name", "train"},
                        {"state", "PENDING"},
                        {"attempt", 0},
@@ -187,7 +187,7 @@ TEST(report_pages, of_a_program_that_waits_or_hangs_say_so) {
                   "is still RUNNING: rank 3 on b is behind."));
 }
 
-TEST(report_pages, of_a_job_tell_of_each_different_failure_once) {
+TEST(report_pages, job_page_lists_each_distinct_failure_once) {
   auto const closure = [](int i, char const* kind, std::string const& message) {
     return json::object{{"id", "cl_" + std::to_string(i)},
                         {"index", i},
@@ -234,7 +234,7 @@ TEST(report_pages, of_a_job_tell_of_each_different_failure_once) {
   EXPECT_EQ(done.sums(false).at(0).at("failed"), 1u);
 }
 
-TEST(report_pages, of_a_run_begin_with_its_first_failure) {
+TEST(report_pages, run_page_begins_with_its_first_failure) {
   json::object const run{
       {"number", 3},
       {"state", "FAILED"},

@@ -61,7 +61,7 @@ class secure_cluster : public cluster {
   }
 };
 
-TEST(tls, a_command_ends_at_once_if_it_cannot_use_a_file) {
+TEST(tls, command_fails_at_once_if_a_file_is_unusable) {
   cluster c;
   auto const empty = c.write("empty.pem",
                              "-----BEGIN CERTIFICATE-----\nAAAA\n"
@@ -103,7 +103,7 @@ TEST(tls, jobs_run_and_plaintext_clients_get_a_hint) {
   EXPECT_CONTAINS(lost.err, "/nowhere/ca.pem");
 }
 
-TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
+TEST(tls, certificate_grants_a_role_where_tokens_are_required) {
   secure_cluster c;
   c.serve(
       c.server_flags({"--tls-client-ca", c.pem("ca.pem"), "--tls-role", "worker=worker",
@@ -129,7 +129,7 @@ TEST(tls, a_certificate_stands_for_a_role_where_tokens_are_asked_for) {
   EXPECT_CONTAINS(wrong.err, "--tls-client-ca");
 }
 
-TEST(tls, a_server_of_another_authority_is_not_spoken_to) {
+TEST(tls, server_certificate_of_another_authority_is_refused) {
   secure_cluster c;
   c.serve(c.server_flags());
   authority const other;
@@ -144,7 +144,7 @@ TEST(tls, a_server_of_another_authority_is_not_spoken_to) {
   EXPECT_THROW(s.wait_open(), session_error);
 }
 
-TEST(tls, sessions_and_workers_of_the_library_use_it) {
+TEST(tls, library_sessions_and_workers_use_tls) {
   secure_cluster c;
   c.serve(c.server_flags());
   c.worker({"--ca", c.pem("ca.pem")});
@@ -177,7 +177,7 @@ TEST(tls, client_without_required_certificate_is_refused_on_both_ports) {
   known.wait_open();
 }
 
-TEST(tls, a_certificate_of_a_wrong_authority_is_refused_and_none_is_not) {
+TEST(tls, optional_client_certificate_must_be_valid_if_present) {
   secure_cluster c;
   c.serve(c.server_flags({"--tls-client-ca", c.pem("ca.pem")}));
   EXPECT_EQ(c.ask({"tasks"}).status, 0) << "nobody has to show one";
@@ -192,7 +192,7 @@ TEST(tls, a_certificate_of_a_wrong_authority_is_refused_and_none_is_not) {
   EXPECT_THROW(s.wait_open(), session_error);
 }
 
-TEST(tls, a_replaced_certificate_is_for_new_connections_and_breaks_none) {
+TEST(tls, replaced_certificate_applies_to_new_connections_only) {
   secure_cluster c;
   auto& server = c.serve(c.server_flags());
   c.worker({"--ca", c.pem("ca.pem")});
@@ -227,7 +227,7 @@ TEST(tls, a_replaced_certificate_is_for_new_connections_and_breaks_none) {
   EXPECT_TRUE(kept.send(livez));
 }
 
-TEST(tls, files_that_cannot_be_used_are_named_at_the_start) {
+TEST(tls, unusable_files_are_named_at_the_start) {
   secure_cluster c;
   auto const refused = [&](words const& flags) {
     words all{"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"};
@@ -281,7 +281,7 @@ std::string address_of(secure_cluster& c, std::string const& cluster) {
   return std::string(address.as_string());
 }
 
-TEST(tls, agents_speak_plaintext_on_a_port_of_their_own_unless_told_otherwise) {
+TEST(tls, agents_use_a_plaintext_port_unless_configured_for_tls) {
   secure_cluster c;
   c.serve(c.server_flags({"--cluster", "train:worker=1", "--cluster", "eval:worker=1;agents=tls",
                           "--cluster", "test:worker=1"}));
@@ -314,7 +314,7 @@ TEST(tls, agents_speak_plaintext_on_a_port_of_their_own_unless_told_otherwise) {
   }
 }
 
-TEST(tls, a_supervised_server_comes_back_with_it_on_the_same_sockets) {
+TEST(tls, supervised_server_restarts_with_tls_on_the_same_sockets) {
   secure_cluster c;
   auto& parent = c.serve(c.server_flags(
       {"--supervise", "--data-dir", c.file("data").string(), "--cluster", "train:worker=1"}));
@@ -331,7 +331,7 @@ TEST(tls, a_supervised_server_comes_back_with_it_on_the_same_sockets) {
   EXPECT_EQ(c.ask({"submit", "muster.echo", "7"}).status, 0);
 }
 
-TEST(tls, init_keeps_an_authority_and_makes_new_certificates) {
+TEST(tls, init_keeps_the_authority_and_issues_new_certificates) {
   secure_cluster c;
   auto const ca = read_file(c.pem("ca.pem")), before = read_file(c.pem("server.pem"));
   auto const again = c.run({"tls", "init", c.file("tls").string(), "--host", "a.example"});

@@ -12,7 +12,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-TEST(tls, a_websocket_opens_over_it_and_greets) {
+TEST(tls, websocket_opens_over_tls_and_greets) {
   cluster c;
   auto const directory = c.file("tls");
   ASSERT_EQ(c.run({"tls", "init", directory.string()}).status, 0);
@@ -54,7 +54,7 @@ TEST(tls, a_websocket_opens_over_it_and_greets) {
   EXPECT_NE(ec, asio::error::would_block) << "the server ends the connection";
 }
 
-TEST(tls, of_1_2_has_no_cbc_and_the_servers_order) {
+TEST(tls, tls_1_2_has_no_cbc_ciphers_and_uses_the_servers_order) {
   cluster c;
   auto const directory = c.file("tls");
   ASSERT_EQ(c.run({"tls", "init", directory.string()}).status, 0);

@@ -65,12 +65,12 @@ TEST_F(webhook_sender_test, posts_json_signed_with_the_secret_of_the_file) {
 }
 
 // The expected value of `printf '1.{}' | openssl dgst -sha256 -hmac key`.
-TEST(webhooks, are_signed_as_openssl_does) {
+TEST(webhooks, signatures_equal_those_of_openssl) {
   EXPECT_EQ(signature("key", 1, "{}"),
             "t=1,v1=1ba6b8171186efc613e8bcc0cbdab2748f24984d7c5a84faa2637afa0e40d224");
 }
 
-TEST_F(webhook_sender_test, tries_again_where_that_may_help_and_tells_once_of_each_change) {
+TEST_F(webhook_sender_test, retries_transient_errors_and_reports_each_change_once) {
   status = 503;
   webhook_sender sender(to("/hidden"), telling());
   ASSERT_TRUE(sender.start().ok());
@@ -107,7 +107,7 @@ TEST_F(webhook_sender_test, queue_is_limited_and_stop_is_immediate) {
   EXPECT_EQ(sender.counts().posted, 0u);
 }
 
-TEST_F(webhook_sender_test, hides_the_path_in_what_it_tells) {
+TEST_F(webhook_sender_test, hides_the_path_in_its_messages) {
   webhook_settings s;
   s.urls = {"http://127.0.0.1:1/T0/secret"};
   webhook_sender sender(s, telling());

@@ -8,7 +8,7 @@
 namespace muster::e2e {
 namespace {
 
-TEST(webhooks, a_failed_job_is_posted_with_a_link) {
+TEST(webhooks, failed_job_is_posted_with_a_link) {
   test::http_service hook([](test::http_seen const&) { return test::http_reply{}; });
   cluster c;
   c.serve({"--webhook", hook.url() + "/hook", "--page-url", "https://muster.example"});
@@ -28,7 +28,7 @@ TEST(webhooks, a_failed_job_is_posted_with_a_link) {
   }));
 }
 
-TEST(webhooks, that_do_not_answer_are_an_event_without_their_path) {
+TEST(webhooks, unresponsive_webhook_causes_an_event_without_its_path) {
   cluster c;
   c.serve({"--webhook", "http://127.0.0.1:1/T0/secret"});
   c.worker();
@@ -38,7 +38,7 @@ TEST(webhooks, that_do_not_answer_are_an_event_without_their_path) {
   EXPECT_EQ(c.text("/api/v1/events").find("secret"), std::string::npos);
 }
 
-TEST(webhooks, flags_that_cannot_be_are_named) {
+TEST(webhooks, invalid_flags_are_named) {
   cluster c;
   auto const f = c.run({"serve", "--webhook", "http://hooks.example/T0/secret"});
   EXPECT_EQ(f.status, 2);

@@ -45,7 +45,7 @@ constexpr exception exceptions[] = {
     {"JobView.not_kept", "view_jobs.a_session_says_how_many_closures_a_restart_has_not_kept"},
     {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
     {"ProgramView.coordination_cluster",
-     "programs_e2e.each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback"},
+     "programs_e2e.each_attempt_has_its_own_cluster_generation_on_loopback"},
     {"ProgramView.lost_workers*", "python.test_lost_workers, by workers that are processes"},
     {"RankList.ranks.worker_lost", "python.test_lost_workers, by workers that are processes"},
     {"ProgramView.hang*", "python.test_hangs, by ranks that are processes"},
