@@ -89,7 +89,8 @@ class scheduler {
   void set_built(worker_slots& w, per_worker_id v, bool built);
 
   bool has_free(worker_slots const& w, slot c) const;
-  /// Lends resources to program ranks, which hold no slot. Returns false if too few are free.
+  /// Lends resources to program ranks, which hold no slot. Returns false if too few resources are
+  /// free.
   bool lend(worker_slots& w, resource_amounts const& amounts);
   /// REQUIRES: lend() returned true for these amounts.
   void return_lent(worker_slots& w, resource_amounts const& amounts);

@@ -56,7 +56,7 @@ class closed_connections {
     time_point at{};
     task_index task = no_task;
   };
-  std::vector<time_point> closed_at_;  // by task; never: open, or a message arrived since
+  std::vector<time_point> closed_at_;  // by task; never: open, or a message has arrived
   std::deque<entry> order_;
 };
 

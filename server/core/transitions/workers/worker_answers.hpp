@@ -51,7 +51,7 @@ class worker_answers {
   /// REQUIRES: the worker does not hold the attempt.
   std::string describe_unheld(worker const& w, char const* said, closure_id id,
                               std::uint32_t attempt) const;
-  /// Estimates from this answer how long the newest closure that the worker can be sent would wait.
+  /// Estimates from this answer how long the last closure in the worker's window would wait.
   duration estimated_wait(worker_slots const& at, slot c, worker_result const& r) const;
 
   engine_state& core_;
