@@ -22,15 +22,15 @@ namespace coordination = core::coordination;
 enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
-  std::string rule{};     ///< for example "task-lost"
+  std::string rule{};     ///< such as "task-lost"
   std::string subject{};  ///< identifies the alert together with `rule`
   alert_severity severity = alert_severity::error;
   std::string title{};
   std::string detail{};      ///< the cause; empty if unknown
   core::time_point since{};  ///< `never` if unknown
   std::uint64_t count = 1;   ///< number of objects that the title counts
-  std::string link{};        ///< path and query in the dashboard
-  std::string command{};     ///< shows more or fixes the problem; can be empty
+  std::string link{};
+  std::string command{};  ///< shows more or fixes the problem; can be empty
 };
 
 struct stuck_barrier {
@@ -38,7 +38,6 @@ struct stuck_barrier {
   coordination::barrier_view view;
 };
 
-/// A program that has failed, is waiting or hangs.
 struct troubled_program {
   core::program_id id{};
   std::string name, text;
@@ -70,9 +69,9 @@ struct pool_facts {
   core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
-  std::vector<troubled_program> failed_programs, waiting_programs;  ///< newest first
-  std::vector<troubled_program> hung_programs;                      ///< oldest first
-  std::uint64_t closures = 0, closures_max = 0;                     ///< includes finished closures
+  std::vector<troubled_program> failed_programs, waiting_programs;
+  std::vector<troubled_program> hung_programs;   ///< oldest first
+  std::uint64_t closures = 0, closures_max = 0;  ///< includes finished closures
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;
   static constexpr std::size_t failing_builds_max = 50;
@@ -112,7 +111,6 @@ struct alert_facts {
 std::string key_of(alert const& i);
 void members(member_list const& m, alert const& i);
 
-/// Errors come first. Within a severity, the oldest alert comes first.
 std::vector<alert> alerts_of(alert_facts const& f);
 
 using alerts = std::vector<alert>;

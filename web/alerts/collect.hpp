@@ -7,7 +7,6 @@
 
 namespace muster::web {
 
-/// Returns the facts of one cluster, NOT_FOUND, or UNAVAILABLE as in engine_link.
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine, std::string cluster);
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine,
                                                        server::shared_scope scope);

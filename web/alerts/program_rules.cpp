@@ -12,7 +12,6 @@ std::string program_page(troubled_program const& p, pool_facts const& of) {
   return page_link("/programs/" + core::text(p.id), {{"cluster", of.cluster}});
 }
 
-// Combines many programs into one alert that lists the newest first.
 alert about_many(alert item, std::vector<troubled_program> const& all, std::string const& state,
                  pool_facts const& of) {
   std::vector<std::string> names;

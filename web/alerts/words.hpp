@@ -11,20 +11,16 @@
 
 namespace muster::web {
 
-/// Returns "1 task" or "1,204 tasks".
 std::string plural(std::uint64_t n, std::string_view noun);
-/// Returns for example "worker:0, worker:1, worker:2 and 9 more".
 std::string some_of(std::span<std::string const> names, std::size_t total);
-/// Returns for example "4.2 s" or "12 min". Not suitable for elapsed time that is still growing.
+/// Not suitable for elapsed time that is still growing.
 std::string length_of(core::duration d);
-/// Returns for example "900 MiB".
 std::string mib(std::uint64_t bytes);
 /// Omits parameters with empty values.
 std::string page_link(std::string path,
                       std::initializer_list<std::pair<std::string_view, std::string>> query);
 /// Returns nothing if the text contains control characters, which are unsafe to paste.
 std::optional<std::string> shell_word(std::string_view text);
-/// Returns " --cluster NAME", or an empty string for the main cluster.
 std::string cluster_flag(std::string const& cluster);
 
 }  // namespace muster::web

@@ -44,8 +44,8 @@ struct engine_services {
   server::event_log& events;
   server::cluster_endpoints& endpoints;
   server::blob_store& blobs;
-  server::token_keeper* tokens = nullptr;  // can be null
-  torch::torch_stores* torch = nullptr;    // can be null
+  server::token_keeper* tokens = nullptr;
+  torch::torch_stores* torch = nullptr;
 };
 
 /// The web layer's only access to the engine. Runs posted work in order on the engine thread. Owned
@@ -186,7 +186,6 @@ auto in_pool_of(Id id, F work) {
   return pool_work<Id, F>{id, std::move(work)};
 }
 
-/// Passes the main cluster's hub or all services to `work`, depending on its parameter.
 template <class F, class... Args>
 decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)

@@ -21,16 +21,16 @@ namespace muster::web {
 struct request {
   std::string method;
   std::string target;
-  std::string path;                                           // without the query; still escaped
-  std::vector<std::pair<std::string, std::string>> query;     // decoded
-  std::vector<std::pair<std::string, std::string>> captures;  // path parameters, decoded
+  std::string path;                                        // without the query; still escaped
+  std::vector<std::pair<std::string, std::string>> query;  // decoded
+  std::vector<std::pair<std::string, std::string>> captures;
   std::string body;
 
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
   std::string address;
-  std::string certificate;      // common name in the client's certificate
+  std::string certificate;
   core::caller who;             // null if anonymous
   bool ends_own_token = false;  // the response is sent nevertheless
   bool has_body = false;
@@ -44,10 +44,10 @@ struct request {
 
 struct response {
   unsigned status = 200;
-  std::string content_type = "application/json";  // if empty, no Content-Type header is sent
+  std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  core::blob shared;          // if set, sent instead of `body`
+  core::blob shared;
   std::string_view embedded;  // if not empty, sent instead of `body`; must be static
   bool streamed = false;      // the handler has already sent the whole response
   bool close = false;

@@ -21,7 +21,6 @@ bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Returns the token's letter and the decoded bytes.
 std::optional<std::string> decoded_token(std::string_view text, std::string_view kinds) {
   if (text.empty() || kinds.find(text.front()) == std::string_view::npos) return {};
   auto const digits = text.substr(1);
@@ -39,7 +38,7 @@ void query_check::check(query_parameter const& p) {
   }
   auto const quoted = ", got '" + std::string(given) + "'";
   switch (p.kind) {
-    case query_kind::text:  // checked by the handler
+    case query_kind::text:
       break;
     case query_kind::number:
       check_number(p, given);

@@ -33,7 +33,7 @@ class query_check {
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
   std::chrono::milliseconds timeout() { return duration("timeout", wait_default); }
-  /// Reduces a longer duration to wait_max. Returns `otherwise` if the parameter is missing.
+  /// Reduces a longer duration to wait_max.
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise);
   bool flag(std::string_view name, bool otherwise = false);
   /// Returns the number in a page token with this letter, or 0 if there is no token.

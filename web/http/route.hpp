@@ -22,7 +22,7 @@ enum class body_kind : std::uint8_t {
   none,
   // JSON, at most the body limit, validated before the handler runs.
   json,
-  optional_json,   // like `json`, but the body can be missing
+  optional_json,
   json_or_ndjson,  // like `json`, or NDJSON that the handler reads in pieces
   raw,             // any bytes, at most the body limit
 };
@@ -43,8 +43,8 @@ struct query_parameter {
   std::string_view meaning;
   std::uint64_t min = 0, max = UINT64_MAX;
   std::span<std::string_view const> choices = {};  // lower case is accepted as well
-  std::string_view pattern = {};                   // ECMA 262, or letters of a page token
-  std::string_view missing = {};                   // error message if missing
+  std::string_view pattern = {};
+  std::string_view missing = {};  // error message if missing
 };
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
@@ -74,8 +74,6 @@ constexpr query_parameter job_parameter(std::string_view meaning) {
 inline constexpr query_parameter timeout_parameter{"timeout", query_kind::duration,
                                                    "how long to wait; default 30s, at most 10m"};
 
-/// /openapi.json adds the statuses of all routes, such as those for an invalid parameter or an
-/// unresponsive engine.
 struct outcome {
   unsigned status;
   std::string_view when;
@@ -102,8 +100,8 @@ struct route {
   // The table in rest/permissions.cpp sets this member.
   core::permission needs = core::permission::administer;
   bool audited = false;
-  bool names_cluster = false;  // the body can name a cluster
-  bool scoped = false;         // without `cluster`, covers all visible clusters
+  bool names_cluster = false;
+  bool scoped = false;  // without `cluster`, covers all visible clusters
 
   route& responds_with(std::string_view answer, web::schema::json (*schema_of_it)() = {},
                        unsigned status = 200) {
@@ -146,7 +144,6 @@ inline route post(std::string_view pattern, handler run, std::string_view id,
                   std::string_view summary) {
   return {"POST", pattern, run, id, summary};
 }
-/// Creates a DELETE route that answers 204 without content.
 inline route remove(std::string_view pattern, handler run, std::string_view id,
                     std::string_view summary) {
   route r{"DELETE", pattern, run, id, summary};

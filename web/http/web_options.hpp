@@ -1,4 +1,4 @@
-// Options of the web layer. Fixed once the server has started.
+// Fixed once the server has started.
 #pragma once
 
 #include <chrono>
@@ -34,12 +34,11 @@ struct web_timeouts {
   std::chrono::milliseconds write = std::chrono::seconds(30);  // time for each 64 KiB of a response
   // After this time without a reply from the engine, the request is answered 503.
   std::chrono::milliseconds engine = std::chrono::seconds(10);
-  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // time for each message
+  std::chrono::milliseconds websocket_write = std::chrono::seconds(10);
   // Maximum time without a message from a client.
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);
 };
 
-/// The server is not serving yet: it is loading its data, or another server is the leader.
 struct not_serving {
   std::string detail;
   std::string leader;  // "host:port"; empty if unknown
@@ -48,7 +47,6 @@ struct not_serving {
 struct web_tls {
   /// The pointer is null if the port uses plaintext. The files must outlive the server.
   net::tls_files const* files = nullptr;
-  /// Clients must present a certificate.
   bool client_required = false;
   bool secure_cookies = false;
 };
@@ -66,7 +64,7 @@ struct history_charts {
 struct web_notifications {
   /// Sends JSON in Slack's format; null if notifications are disabled.
   std::function<void(std::string json)> send;
-  /// Base URL of links, for example "https://muster.example"; if empty, there are no links.
+  /// Base URL of links; if empty, there are no links.
   std::string page;
   std::function<notice_totals()> counts = [] { return notice_totals(); };
 };

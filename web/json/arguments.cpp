@@ -44,7 +44,6 @@ struct reference {
   core::input_ref input;
 };
 
-// Parses the value of a "$remote_value" reference: a closure ID or a position.
 std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   if (!check.is(id, json_type::string)) return {};
   auto const text = id.string();
@@ -110,7 +109,6 @@ void append_cut(json_check& check, json_ref const& at, std::string& text,
   text += at.text().substr(from);
 }
 
-// Decodes the bytes if the only argument is {"$bytes":"…"}.
 std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
   json_walk items(args);
   if (!items.next() || items.value().type() != json_type::object) return {};

@@ -22,13 +22,11 @@ namespace muster::web {
 void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
                     core::closure_spec& closure);
 
-/// `of` is the schema name of each argument.
 schema::json arguments_schema(std::string_view of = "Argument");
 schema::json named_arguments_schema(std::string_view of = "Argument");
 /// Returns `Argument` and `PlainArgument`, which contains no reference.
 std::vector<schema::named> argument_schemas();
 
-/// Includes the references that the client sent.
 std::string display_arguments(core::closure_view const& c);
 
 }  // namespace muster::web

@@ -62,12 +62,10 @@ json_kind<std::string> a_name() {
   return {schema::matching(name_pattern), read, "missing"};
 }
 
-// The core checks the text.
 json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), text_kind(1'024).read};
 }
 
-// Reads a number of milliseconds, as responses contain it.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   auto number = integer_kind(positive ? 1 : 0, most);

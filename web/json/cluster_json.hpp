@@ -35,7 +35,6 @@ void agent_counts(member_list const& m, coordination::generation_view const& g);
 void members(member_list const& m, coordination::cluster_spec const& spec);
 void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of);
 void members(member_list const& m, coordination::agent_view const& a, core::time_point now);
-/// `with_tasks` also writes the names of the arrived and missing tasks.
 void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
              bool with_tasks);
 void members(member_list const& m, history::straggler_view const& v);

@@ -89,7 +89,6 @@ json_kind<V> kind_of(core::field_facts const& f) {
 
 }  // namespace detail
 
-/// Returns the members with limits, enumerations and flags.
 template <core::described T>
 std::vector<json_field<T>> described_fields() {
   std::vector<json_field<T>> all;

@@ -65,7 +65,7 @@ std::string text_example(json const& of, std::string_view name) {
   if (auto const known = found_in(by_pattern, pattern); !known.empty()) return std::string(known);
   if (pattern.starts_with("^") && pattern.ends_with(digits) && pattern[1] != '(')
     return std::string(pattern.substr(1, pattern.size() - 1 - digits.size())) + "0000000000000001";
-  if (pattern.ends_with("?$") || pattern.ends_with(")*$")) return {};  // an empty string matches
+  if (pattern.ends_with("?$") || pattern.ends_with(")*$")) return {};
   auto const known = found_in(by_name, name);
   std::string text(known.empty() ? "text" : known);
   auto const most = static_cast<std::size_t>(number_of(of, "maxLength", 1'000));

@@ -38,9 +38,8 @@ json_kind<std::string> a_function(std::string_view missing = "required: a functi
 inline constexpr std::size_t function_characters_max = 256;
 /// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. `positive` also rejects 0.
 json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);
-/// The text of a JSON object of at most `max` bytes, unchanged.
+/// Returns the unchanged text of a JSON object of at most `max` bytes.
 json_kind<std::string> an_object_text(std::size_t max);
-/// Returns the index of the string in `words`.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
 template <named_enum E>
 json_kind<E> enum_kind() {
@@ -78,7 +77,6 @@ json_field<T> required(std::string_view name, M T::*to, json_kind<V> kind) {
   return f;
 }
 
-/// Converts a field of the inner struct to a field of the outer struct.
 template <class Outer, class T>
 json_field<Outer> nested(T Outer::*member, json_field<T> f) {
   return {f.name, std::move(f.schema),

@@ -93,7 +93,7 @@ class strict_handler : public no_handler {
  private:
   std::string key_;
   std::vector<std::uint64_t> names_;  // name hashes of all open objects
-  std::vector<std::size_t> begins_;   // start of each open object in `names_`
+  std::vector<std::size_t> begins_;
   std::uint64_t repeated_ = 0;
   bool too_large_ = false;
   std::uint64_t wanted_ = 0;

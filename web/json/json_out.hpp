@@ -24,7 +24,6 @@ class json_out {
 
   json_out& begin_object() { return open('{'); }
   json_out& end_object() { return close('}'); }
-  /// The object is closed at the end of the scope.
   [[nodiscard]] scope object() { return scope(begin_object()); }
   json_out& begin_array() { return open('['); }
   json_out& end_array() { return close(']'); }

@@ -14,7 +14,6 @@ inline double milliseconds(core::duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Writes a barrier at which all tasks arrived.
 template <class Barrier>
 void late_barrier_members(member_list const& m, std::string const& id, Barrier const& b) {
   m("id", id);

@@ -13,7 +13,7 @@ namespace muster::web {
 
 /// Declared here so that argument-dependent lookup finds members().
 struct seen_machine {
-  std::string cluster, task;  // an empty task means the server
+  std::string cluster, task;  // empty for the server itself
   core::time_point seen{};
   bool fresh = false;
   machine newest{};

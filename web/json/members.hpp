@@ -32,7 +32,6 @@ struct value_id {
 };
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
-/// A time in milliseconds, or null if the event has not happened.
 struct optional_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
@@ -84,7 +83,6 @@ class member_list {
     if (schema_members_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
   }
-  /// `say(list)` writes the members of the object.
   template <class Say>
   void object(std::string_view name, Say const& say, std::string_view words = {}) const {
     if (schema_members_)
@@ -168,7 +166,7 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// `say(list)` writes the members. object_line() adds a line break.
+/// object_line() adds a line break.
 template <class Say>
 std::string object_text(Say const& say) {
   return json_text([&say](json_out& out) {
@@ -185,7 +183,6 @@ template <class... View>
 schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
 }
-/// `say(list, View…)` writes the members.
 template <class... View>
 schema::json schema_of_call(void (*say)(member_list const&, View...)) {
   return member_list::object_schema(
@@ -196,7 +193,6 @@ schema::json schema_of_members() {
   return schema_of_call(say);
 }
 
-/// Returns the schema of a page such as {"jobs":[…],"next_page_token":"…"}.
 inline schema::json page_schema(std::string_view name, std::string_view of) {
   return schema::object({{name, schema::array(schema::ref(of))},
                          {"next_page_token", schema::text(), schema::optional}});

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t option_name_bytes_max = 256;
 
-// Reads "worker:3", or "worker" for any task of the job.
 json_field<core::closure_options> task_field() {
   auto read = [](json_check& check, json_ref const& at, core::closure_options& o) {
     auto const text = check.text(at, option_name_bytes_max);

@@ -15,7 +15,7 @@ struct problem {
   unsigned status = 500;
   muster::code code = muster::code::internal;
   std::string detail;
-  std::string field;                            // for example "closures[3].args"
+  std::string field;
   std::string limit;                            // includes the unit
   unsigned retry_s = 0;                         // Retry-After; 0 omits the header
   std::string allow;                            // allowed methods of a 405 response
@@ -30,9 +30,9 @@ std::string_view reason_phrase(unsigned status);
 
 problem to_problem(muster::status const& s);
 problem invalid(std::string field, std::string detail, std::string limit = {});
-/// 422: the value is well-formed but impossible.
+/// Returns 422: the value is well-formed but impossible.
 problem impossible(std::string field, std::string detail, std::string limit = {});
-/// 400 for more than `max` characters, 422 if only the bytes exceed `max`.
+/// Returns 400 for more than `max` characters, and 422 if only the bytes exceed `max`.
 problem too_many_bytes(std::string field, std::string_view text, std::size_t max);
 problem make_problem(unsigned status, muster::code code, std::string detail, std::string field = {},
                      std::string limit = {});

@@ -15,12 +15,12 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
-  /// If unset: the server's TCPStore of the cluster, or else a store on rank 0.
+  /// If not set, the server's TCPStore of the cluster, or else a store on rank 0.
   std::optional<core::store_place> store{};
 };
 
 program_request read_program(json_check& check, json_ref const& body);
-schema::named program_schema();  // schema of the request body
+schema::named program_schema();
 
 struct stop_request {
   std::optional<std::uint64_t> at_step;  // 0 selects the next step

@@ -8,7 +8,6 @@ namespace {
 constexpr std::string_view begins_with = "MPY2";
 constexpr std::string_view text_ends_with = "MPYR";
 constexpr std::string_view origins_end_with = "MPYI";
-// A tail consists of a byte count and four letters.
 constexpr std::size_t tail_bytes = 8;
 
 // Removes the tail with these letters, and the bytes that it counts, from `call`. Returns the

@@ -11,7 +11,6 @@ namespace muster::web::schema {
 
 using json = boost::json::object;
 
-/// An ID is a prefix and a 64-bit number in lower-case hex.
 json id(std::string_view prefix);
 json any();
 /// Binary data, in the form that client generators expect.
@@ -52,7 +51,6 @@ json closed_object(std::vector<member> members);
 /// A response object, to which later versions can add members.
 json object(std::vector<member> members);
 
-/// Other schemas refer to it by name.
 struct named {
   std::string_view name;
   json schema;

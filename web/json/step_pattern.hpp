@@ -7,7 +7,7 @@
 
 namespace muster::web {
 
-/// An RE2 expression of at most 256 bytes with a capturing group.
+/// Reads an RE2 expression of at most 256 bytes with a capturing group.
 json_kind<std::string> a_step_pattern();
 
 }  // namespace muster::web

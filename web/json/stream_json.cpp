@@ -214,7 +214,6 @@ void trace_json::write_thread_name(std::string_view kind, std::uint32_t process,
   out.end_object();
 }
 
-// Returns the task's first thread that is free when `s` starts.
 std::uint32_t trace_json::thread_for(std::uint32_t process, std::string_view task, span const& s) {
   auto& all = threads_[{process, std::string(task)}];
   auto it =

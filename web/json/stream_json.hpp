@@ -13,7 +13,6 @@
 
 namespace muster::web {
 
-/// Several pages of the core, combined into one response.
 struct stream_answer {
   core::time_point now{}, since{};
   std::uint64_t next = 0;
@@ -68,7 +67,7 @@ class trace_json {
  private:
   struct track {
     std::uint32_t number = 0;
-    core::time_point free{};  // when the thread becomes free
+    core::time_point free{};
   };
   void write_thread_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
                          std::string_view name);

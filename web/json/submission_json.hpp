@@ -14,13 +14,12 @@ struct job_request {
 
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
-/// Returns the members of a job request other than its options.
 std::vector<json_field<core::session_spec>> job_fields();
 
 std::vector<schema::named> submission_schemas();
 /// Reads the body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
-/// An element of `closures`, or a line of NDJSON.
+/// Reads an element of `closures`, or a line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 

@@ -71,7 +71,7 @@ void token_members(member_list const& m, core::token const& t, bool from_files) 
   m.some("value_bytes_max", t.value_bytes_max);
 }
 
-// Written first, although /openapi.json lists them last.
+// These members are written first, although /openapi.json lists them last.
 void session_members(member_list const& m, session_state const& s) {
   m("required", s.required, "true if the server requires a token");
   m("signed_in", s.signed_in);

@@ -16,9 +16,8 @@ void members(member_list const& m, core::token const& t);
 /// Writes the secret as well.
 void members(member_list const& m, server::new_token const& t);
 
-/// The response to GET /api/v1/session.
 struct session_state {
-  bool required = false;  // every caller needs a token
+  bool required = false;
   bool signed_in = false;
   core::caller who;
   bool read_only = false;

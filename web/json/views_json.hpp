@@ -30,16 +30,14 @@ inline constexpr std::string_view schema_name<reported_closure> = "ClosureView";
 void members(member_list const& m, core::failure const& f);
 void members(member_list const& m, core::closure_counts const& c);
 void members(member_list const& m, core::job_view const& j);
-/// `progress` is null if the closure has reported none.
 void members(member_list const& m, core::closure_view const& c,
              server::closure_progress const* progress = nullptr);
 void members(member_list const& m, reported_closure const& c);
-/// `now` determines the age of the heartbeat.
 void members(member_list const& m, core::task_view const& t, core::time_point now);
 void members(member_list const& m, core::function_view const& f);
-/// Writes all counts except that of cancelled closures.
+/// Omits cancelled closures.
 void function_members(member_list const& m, core::function_view const& f);
-/// Writes the counts of a function or displayed function, without cancelled closures.
+/// Omits cancelled closures.
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
   m("waiting", f.waiting,
@@ -54,7 +52,7 @@ void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::unmet_demand_view const& all);
 void members(member_list const& m, server::log_line const& l);
 void members(member_list const& m, server::closure_progress const& p);
-/// Unchanged if the value is JSON, else {"$bytes":"base64"}.
+/// Writes the value unchanged if it is JSON, else as {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
 
 std::int64_t ms_since(core::time_point then, core::time_point now);

@@ -34,14 +34,14 @@ struct named_barrier {
 
 struct copied {
   std::vector<coordination::cluster_view> clusters;
-  std::vector<bool> worked;                // parallel to `clusters`
-  std::vector<bool> ends;                  // parallel to `clusters`
-  std::vector<std::uint64_t> failed_jobs;  // parallel to `clusters`; jobs and sessions
+  std::vector<bool> worked;
+  std::vector<bool> ends;  // these lists are parallel to `clusters`
+  std::vector<std::uint64_t> failed_jobs;
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
   std::vector<server::event> events;
-  std::vector<cluster_id> ids;  // parallel to `clusters`, if requested
+  std::vector<cluster_id> ids;
   cluster_id main{};
   core::time_point now{};
 };

@@ -9,7 +9,6 @@
 
 namespace muster::web {
 
-/// The topics that have subscribers.
 struct topics_asked {
   bool clusters = false, agents = false, barriers = false, events = false;
   bool any() const { return clusters || agents || barriers || events; }
@@ -24,7 +23,7 @@ struct cluster_rows {
   topic_rows clusters, barriers, events;
   std::vector<agent_row> agents;
   std::size_t more_agents = 0;
-  std::string ages;  // heartbeat ages as JSON
+  std::string ages;
   core::time_point now{};
 };
 

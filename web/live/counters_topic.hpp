@@ -18,13 +18,12 @@ class counters_topic final : public topic {
   explicit counters_topic(core::time_point start) : topic(topic_name::counters), started_(start) {}
 
   void update(counters c);
-  /// Sets uptime and rates.
   void complete(counters& c) const;
   bool can_serve(std::uint64_t from) const override;
 
  private:
   struct point {
-    std::uint64_t seq;  // sequence number of the update that added the point
+    std::uint64_t seq;  // of the update that added the point
     std::int64_t t;
     std::uint64_t queued, running;
     double finished, failed;

@@ -9,7 +9,7 @@ namespace muster::web {
 
 struct log_state {
   server::log_page page;
-  bool ended = false;  // no more lines will follow
+  bool ended = false;
 };
 
 /// Also finds a closure without a record if it has logged. Otherwise returns NOT_FOUND.

@@ -20,7 +20,6 @@ namespace muster::web {
 inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // size as JSON
 
-/// The position up to which a topic has log lines.
 struct log_position {
   std::string name;
   server::log_target of;
@@ -81,8 +80,8 @@ class log_topic final : public topic {
   std::uint64_t last_ = 0;
   // Clients at or below this sequence number receive a snapshot.
   std::uint64_t too_old_;
-  bool earlier_ = false;  // older lines exist
-  log_update state_;      // without its lines
+  bool earlier_ = false;
+  log_update state_;
 };
 
 }  // namespace muster::web

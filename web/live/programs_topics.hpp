@@ -25,7 +25,6 @@ namespace muster::web {
 /// Returns nothing if the topic is not about a single program.
 std::optional<core::program_id> program_named(std::string_view topic);
 
-/// The topics that have subscribers.
 struct programs_asked {
   bool list = false;
   std::vector<std::string> each;
@@ -34,7 +33,7 @@ struct programs_asked {
 
 struct program_rows {
   std::optional<topic_rows> list;
-  std::map<std::string, named_rows> each;  // by topic name
+  std::map<std::string, named_rows> each;
   core::time_point now{};
 };
 

@@ -22,18 +22,18 @@ class websocket_hub;
 
 /// `hello` contains these limits. A client that exceeds a limit is disconnected.
 inline constexpr std::size_t websocket_message_bytes_max = 4096;  // closed with 1009
-inline constexpr std::size_t websocket_subscriptions_max = 32;    // `err`
-// Subscriptions to logs and single programs together (`err`).
+inline constexpr std::size_t websocket_subscriptions_max = 32;    // closed with `err`
+// Limit of subscriptions to logs and single programs together; closed with `err`.
 inline constexpr std::size_t websocket_watched_max = 4;
-inline constexpr std::size_t websocket_rows_max = 200;  // `err`
+inline constexpr std::size_t websocket_rows_max = 200;  // closed with `err`
 
 class subscriber {
  public:
   using clock = std::chrono::steady_clock;
 
   struct connection {
-    std::function<void()> wake;        // called when there may be something to send
-    std::function<void()> abort;       // closes the connection immediately
+    std::function<void()> wake;  // called when there may be something to send
+    std::function<void()> abort;
     std::function<bool()> has_access;  // whether the sign-in is still valid
   };
 
@@ -61,7 +61,6 @@ class subscriber {
   bool subscribed(topic_name t) const { return at(t).on; }
   bool watches(std::string const& name) const { return watched_.contains(name); }
   clock::time_point heard() const { return last_message_at_; }
-  /// Set by the session during each write.
   std::optional<clock::time_point> writing_since;
 
  private:

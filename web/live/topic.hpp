@@ -59,14 +59,12 @@ class topic {
   /// snapshot.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
-  /// For tests only.
   std::uint64_t serialised() const { return serialised_; }
 
  protected:
   /// Begins the next sequence number and discards the previous messages.
   void advance(core::time_point now);
   core::time_point now() const { return now_; }
-  /// `from` is null for a snapshot.
   virtual void write_body(json_out& out, std::uint64_t const* from) const = 0;
   shared_text frame(std::uint64_t const* from, std::function<void(json_out&)> const& body) const;
 
@@ -82,7 +80,6 @@ class topic {
   mutable std::uint64_t serialised_ = 0;
 };
 
-/// A topic of rows with IDs that are added, changed and removed.
 template <class Id>
 class changing_rows : public topic {
  public:

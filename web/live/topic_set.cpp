@@ -31,7 +31,6 @@ void append(std::vector<T>& to, std::vector<T> some) {
   std::move(some.begin(), some.end(), std::back_inserter(to));
 }
 
-// The main cluster has an empty name.
 template <class View>
 void name_cluster(server::hub const& h, std::vector<View>& rows) {
   for (auto& row : rows) row.cluster = h.cluster();

@@ -32,7 +32,6 @@ class topic_set {
   /// Updates the topics with subscribers, and the counters with their history. Without clients,
   /// only the counters of the whole server are updated, so that a new dashboard has full charts.
   coro::task<void> gather();
-  /// Sets uptime and rates.
   void complete(counters& c) const { counters_.complete(c); }
   sample_history& samples() { return samples_; }
   sample_history const& samples() const { return samples_; }
@@ -41,7 +40,6 @@ class topic_set {
 
   /// Accepts names outside topic_name: "logs:cl_…", "logs:job_…" and "program:prog_…".
   static bool is_topic_name(std::string_view name);
-  /// Returns null if the topic has no subscribers.
   topic* watched(std::string const& name);
   /// Keeps the topic while a client is subscribed to it. REQUIRES: is_topic_name(name).
   void watch(std::string const& name);

@@ -31,17 +31,16 @@ class websocket_hub {
   websocket_hub(boost::asio::io_context& context, web_options const& options, engine_link& engine,
                 web_metrics& metrics);
 
-  /// Updates the topics and wakes clients until stop() is called.
   coro::task<void> run();
   void stop();
   void drop_clients();
 
-  /// Reasons are too many clients, a stopping server, or a missing subprotocol.
+  /// Rejects a handshake if there are too many clients, the server is stopping, or the subprotocol
+  /// is missing.
   std::optional<problem> refusal(std::string_view subprotocols, server::cluster_scope const& scope);
   /// Creates the topics if necessary. Returns null at bound_max.
   shared_topics topics_for(server::cluster_scope const& scope);
   coro::task<muster::result<std::string>> hello(std::string boot);
-  /// Sets uptime and, if this scope has a topic set, rates.
   void complete(counters& c, server::cluster_scope const& scope) const;
 
   /// Returns null if no client of this scope has connected yet.

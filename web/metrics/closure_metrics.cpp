@@ -38,7 +38,6 @@ void write_values(metric_text& m, history::closure_metrics const& c) {
       m.sample("reason", core::name(why), c.values_dropped[i]);
 }
 
-// Returns "worker:3", or "CLUSTER/worker:3" outside the main cluster.
 std::string name_of(core::task_view const& t) {
   return (t.cluster.empty() ? "" : t.cluster + "/") + t.job + ":" + std::to_string(t.index);
 }
@@ -73,7 +72,6 @@ void write_tasks(metric_text& m, measured_closures const& c) {
 }
 
 void write_machines(metric_text& m, measured_closures const& c) {
-  // Workers that do not report a value are omitted.
   auto const each = [&](std::string_view name, std::string_view help, auto value) {
     m.family(name, "gauge", help);
     for (std::size_t i = 0; i < c.tasks.size(); ++i)

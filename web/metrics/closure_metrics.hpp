@@ -53,7 +53,7 @@ struct measured_closures {
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the server started
-  std::vector<measured_steps> steps;       // steps of running programs
+  std::vector<measured_steps> steps;
 };
 
 measured_closures measure_closures(server::pools& all);

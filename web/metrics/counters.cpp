@@ -124,7 +124,6 @@ void shown_members(member_list const& m, core::shown_function_view const& f) {
   m("cancelled", f.cancelled);
 }
 
-// Returns the busiest functions in order of first occurrence.
 std::vector<core::shown_function_view> busiest(std::vector<core::shown_function_view> const& all) {
   std::vector<std::size_t> places(all.size());
   std::iota(places.begin(), places.end(), std::size_t{0});

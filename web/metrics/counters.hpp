@@ -21,7 +21,7 @@ struct counters {
   std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
-  double finished_per_s = 0, failed_per_s = 0;                    // during the last second
+  double finished_per_s = 0, failed_per_s = 0;
   std::optional<server::coordination_hub::durability> durable{};  // not set if nothing is durable
   std::uint64_t blob_bytes = 0;
 };

@@ -18,7 +18,6 @@ class metric_text {
     std::string_view name, value;
   };
 
-  /// The following samples belong to this family.
   metric_text& family(std::string_view name, std::string_view type, std::string_view help);
   template <class N>
   metric_text& sample(std::string_view name, std::string_view of, N value) {

@@ -11,8 +11,8 @@
 namespace muster::web {
 
 struct web_metrics {
-  std::array<std::uint64_t, 600> requests{};  // indexed by status code
-  std::uint64_t connections = 0;              // currently open
+  std::array<std::uint64_t, 600> requests{};
+  std::uint64_t connections = 0;  // currently open
   std::uint64_t connections_total = 0;
   connection_counts listener;  // without connections that have sent no request yet
   std::function<connection_counts()> http_listener = [] { return connection_counts(); };

@@ -195,7 +195,6 @@ process_facts read_process_facts() {
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) p.open_files_max = as_double(files.rlim_cur);
   std::error_code error;
   std::filesystem::directory_iterator const open("/proc/self/fd", error);
-  // The open directory itself is not counted.
   if (!error) p.open_files = as_double(std::distance(begin(open), end(open)) - 1);
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;

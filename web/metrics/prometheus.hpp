@@ -17,7 +17,7 @@ namespace muster::web {
 struct process_facts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
-  double start_time_s = 0;  // Unix time
+  double start_time_s = 0;
   double open_files = 0, open_files_max = 0;
 };
 process_facts read_process_facts();

@@ -44,7 +44,6 @@ class sample_history {
     made_ = std::move(made);
   }
 
-  /// The first call after the end of a step completes the step.
   void add(counters const& c, closure_times const& t);
   /// REQUIRES: `span` is in `spans`.
   void say(member_list const& m, std::string_view span) const;
@@ -61,7 +60,7 @@ class sample_history {
    private:
     std::chrono::milliseconds step_;
     std::size_t points_max_;
-    std::deque<point> points_;  // at the limit, the oldest point is removed
+    std::deque<point> points_;
     core::time_point begun_{};
     closure_times then_;
     std::uint64_t finished_then_ = 0, failed_then_ = 0;

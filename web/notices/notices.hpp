@@ -29,7 +29,6 @@ class notification_board {
 
   explicit notification_board(core::time_point started) : started_(started) {}
 
-  /// Takes all current alerts and returns the notification to send.
   notice look(alerts const& now);
 
  private:

@@ -82,7 +82,6 @@ coro::task<response> order(web_context& context, Work work) {
   co_return done.ok() ? no_content() : problem_response(done);
 }
 
-/// Responds with 404 if the path contains no valid ID.
 template <class Id, class Then>
 coro::task<response> with_id(exchange& ex, std::string_view what,
                              std::optional<Id> (*parse)(std::string_view), Then const& then) {
@@ -91,7 +90,6 @@ coro::task<response> with_id(exchange& ex, std::string_view what,
   return id ? then(*id) : refused(unknown_id(what, text));
 }
 
-/// Responds with 404 if the path contains no valid task.
 template <class Then>
 coro::task<response> with_task(exchange& ex, Then const& then) {
   auto const text = ex.req.capture("index");
@@ -100,7 +98,6 @@ coro::task<response> with_task(exchange& ex, Then const& then) {
   return then(core::lane_key(ex.req.capture("job"), static_cast<std::int64_t>(*index)));
 }
 
-/// Returns an empty string if there is no next page.
 template <class Cursor>
 std::string next_token(char kind, std::optional<Cursor> const& next) {
   return next ? page_token(kind, static_cast<std::uint64_t>(*next)) : std::string();
@@ -121,7 +118,7 @@ response page_response(std::string_view name, std::string_view next, WriteRows c
 
 struct as_page {
   std::string_view name;
-  char kind;  // letter of its page tokens
+  char kind;
 
   template <class Page>
   response operator()(Page const& page) const {

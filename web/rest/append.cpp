@@ -140,7 +140,7 @@ class line_appender {
   std::size_t searched_ = 0;  // no line ends before this position
   server::submission batch_;
   std::size_t batch_bytes_ = 0;
-  std::vector<std::uint64_t> lines_;  // line numbers of the batch's closures
+  std::vector<std::uint64_t> lines_;
   std::uint64_t line_ = 0, accepted_ = 0;
   scheduled last_;
 };

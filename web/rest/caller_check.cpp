@@ -52,7 +52,6 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   return of_hub(h);
 }
 
-// Returns the ID in the path, or the job ID in the query.
 std::string id_in(request const& req) {
   if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
   auto const job = req.parameter("job");
@@ -65,7 +64,6 @@ bool takes_cluster(route const& r) {
                      [](auto const& q) { return q.name == "cluster"; });
 }
 
-// Refuses a token restricted to clusters if the request covers the whole server.
 std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(403, muster::code::permission_denied,

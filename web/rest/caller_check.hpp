@@ -25,7 +25,6 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
                                     std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
 /// Checks role, cluster, and the submitter of a job. Completes after the delay of check_caller().
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
-/// Writes to the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
 /// Returns a check for connections that outlive their request: whether the sign-in that admitted
@@ -39,7 +38,7 @@ problem refusal_problem(muster::status const& refused);
 /// Returns 403 if the token is restricted to other clusters. An empty name means the main cluster.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);
-/// 403 if a function runs programs and the token does not allow this.
+/// Returns 403 if a function runs programs and the token does not allow this.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
@@ -49,7 +48,6 @@ using target = std::variant<std::string, core::session_id>;
 /// Returns NOT_FOUND if the cluster does not exist. Engine thread.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 
-/// Counted against the limits of the caller's token.
 struct added_entries {
   std::size_t sessions = 0, entries = 0;
 };

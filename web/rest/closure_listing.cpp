@@ -8,7 +8,6 @@ namespace muster::web {
 
 namespace {
 
-// Number of views that one engine step copies.
 constexpr std::size_t views_a_step = 250;
 
 /// Keeps the `most` smallest entries.
@@ -200,7 +199,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q) {
   std::string text;
   if (p.after == core::found_closure{} && p.best.empty() && p.at == core::time_point{})
-    return page_token(kind, p.from.at);  // the search follows the order of the page
+    return page_token(kind, p.from.at);
   text += order_of(q);
   text += static_cast<char>(p.from.part);
   put(text, p.from.at);

@@ -32,7 +32,7 @@ struct listing_cursor {
 
 struct listing_request {
   core::closure_query query;
-  std::string cluster;  // without a session: its cluster
+  std::string cluster;  // cluster of a query without a session
   std::size_t limit = 0;
   listing_cursor from;
   std::chrono::milliseconds time = listing_time;
@@ -47,7 +47,7 @@ struct listing_page {
 /// Returns NOT_FOUND if the session or cluster does not exist.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// Valid only for the order and direction of `q`.
+/// The token is valid only for the order and direction of `q`.
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
 /// Returns the start if there is no token, and INVALID_ARGUMENT if the token is malformed or was
 /// issued for another order.
@@ -62,7 +62,6 @@ void listing_members(member_list const& m, std::string_view name, char kind,
   m("looked_at", page.looked_at);
   m("of", page.of);
 }
-/// Responds with the members that `say(list, page, query)` writes.
 template <class Say>
 coro::task<response> answer_listing(web_context& context, query_check& query, char kind,
                                     listing_request r, Say say) {

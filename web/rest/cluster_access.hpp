@@ -64,7 +64,6 @@ auto in_pool(std::string name, Work work) {
     return pool ? value(work(**pool)) : value(pool.error());
   };
 }
-/// Returns engine work for the cluster in the query.
 template <class Work>
 auto in_pool_named(exchange const& ex, Work work) {
   return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));

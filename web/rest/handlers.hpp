@@ -49,7 +49,6 @@ schema::json result_line_schema();
 /// GET /api/v1/jobs/{id}/results/page
 coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
-/// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 std::string openapi_text(std::span<route const> routes, std::string_view version);
 /// GET /openapi.json and /api/v1/openapi.json
@@ -62,7 +61,6 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 
 std::string blob_metrics(server::blob_figures const& f);
 std::string token_metrics(web_context const& context);
-/// Sets the permission of each route, whether it is audited, and similar properties.
 void set_permissions(std::vector<route>& all);
 
 problem unknown_id(std::string_view what, std::string_view text);

@@ -89,7 +89,6 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
                           as_raw_json());
 }
 
-// Parses a task such as "worker:3".
 muster::result<coordination::task_ref> task_named(coordination::cluster_spec const& spec,
                                                   std::string_view text) {
   auto const colon = std::min(text.rfind(':'), text.size());

@@ -14,7 +14,6 @@ using server::blob_store;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 // Time limit for the disk: syncing a blob of one gibibyte is a single operation.
 constexpr std::chrono::minutes disk_limit{5};
-// Time limit for the upload by a process that holds the blob.
 constexpr std::chrono::seconds held_limit{30};
 
 problem malformed(std::string_view text) {

@@ -63,7 +63,6 @@ std::optional<core::session_id> job_hint(query_check& query) {
   return id;
 }
 
-// Calls `work(services, hub, id, session)` for the closure in the path.
 template <class Work>
 coro::task<response> closure_snapshot(web_context& context, exchange& ex, Work const& work) {
   return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {

@@ -1,5 +1,3 @@
-// The dependency graph of a job: its closures with their inputs, or its functions if there are many
-// closures.
 #include <chrono>
 #include <span>
 #include <unordered_map>

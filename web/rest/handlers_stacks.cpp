@@ -1,4 +1,3 @@
-// Stacks of a program's ranks, grouped by equal stacks, and of worker processes.
 #include <functional>
 #include <map>
 #include <memory>
@@ -202,7 +201,7 @@ muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
     return muster::status{
         muster::code::failed_precondition,
         core::text(id) + " is not running; its state is " + std::string(name(view->state))};
-  auto const& on = view->attempts.back().worker;  // for example "worker:3"
+  auto const& on = view->attempts.back().worker;
   auto const colon = on.rfind(':');
   auto const index = parse_number(std::string_view(on).substr(colon + 1));
   return core::lane_key(on.substr(0, colon), static_cast<std::int64_t>(index.value_or(0)));

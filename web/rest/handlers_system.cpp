@@ -63,9 +63,9 @@ coro::task<response> get_livez(web_context&, exchange&) {
   co_return text_response("ok\n");
 }
 
-// Ready unless the server is stopping or the engine does not reply. If the disk is full or has
-// failed, reads and non-durable work continue: the status stays 200, and further lines report the
-// problem.
+// The server is ready unless it is stopping or the engine does not reply. If the disk is full or
+// has failed, reads and non-durable work continue: the status stays 200, and further lines report
+// the problem.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});

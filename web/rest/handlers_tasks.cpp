@@ -1,4 +1,3 @@
-// Closure workers and agents of a cluster in one listing.
 #include "base/text.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -200,7 +199,7 @@ coro::task<response> uncordon_task(web_context& context, exchange& ex) {
   return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
-constexpr std::size_t held_work_max = 200;  // limit of each list
+constexpr std::size_t held_work_max = 200;
 
 void held_members(member_list const& m, core::worker_contents::held const& c) {
   m("id", c.id);

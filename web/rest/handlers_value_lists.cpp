@@ -129,7 +129,6 @@ std::string_view beginning(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
-/// The location is set if the value refers to a blob.
 struct placed_value {
   core::closure_view view;
   std::optional<core::input_place> blob{};

@@ -22,7 +22,7 @@ struct key_page {
   std::vector<core::coordination::key_view> keys;
   std::vector<std::string> folders;
   bool more = false;
-  std::string last;  // position of the next page
+  std::string last;
 };
 
 struct key_waits {
@@ -39,7 +39,6 @@ key_page list_keys(core::coordination::service const& from, key_query const& wan
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 
 void key_page_members(member_list const& m, key_page const& page, key_query const& wanted);
-/// Writes the waits by key and by task.
 void members(member_list const& m, key_waits const& waits);
 
 }  // namespace muster::web

@@ -369,7 +369,6 @@ void write_components(json_out& out, std::span<route const> routes) {
   }
 }
 
-// Converts "{key*}" to "{key}".
 std::string path_of(std::string_view pattern) {
   std::string path(pattern);
   std::erase(path, '*');

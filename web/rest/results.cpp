@@ -65,7 +65,6 @@ class result_stream {
     co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
-  /// Has fewer than `limit` results if they are large.
   coro::task<response> page(std::size_t limit) {
     limit_ = limit;
     auto p = co_await next_page();
@@ -77,7 +76,7 @@ class result_stream {
       if (full) break;
       bool const told = co_await add_line(c, text);
       if (!told) co_return problem_response(late_value());
-      text.pop_back();  // removes the line break
+      text.pop_back();
       body += (body.ends_with('[') ? "" : ",") + std::exchange(text, {});
     }
     body += ']';

@@ -52,7 +52,6 @@ class sign_in_table {
 /// browser uses, so that servers on one host do not overwrite each other's cookies. With TLS, the
 /// prefix `__Host-` prevents other hosts and plaintext pages from setting the cookie.
 std::string sign_in_cookie_name(web_options const& options, request const& req);
-/// Returns the identifier in the request's cookie, or an empty string.
 std::string_view sign_in_of(web_options const& options, request const& req);
 /// Older versions stored the token itself in a cookie.
 bool has_token_cookie(request const& req);

@@ -17,7 +17,6 @@ struct stream_query {
   core::activity_filter filter;
   std::string cluster;  // without a job; empty for the main cluster
 
-  /// Runs `work(hub)` on the engine, in the cluster of the job or in `cluster`.
   template <class Work>
   auto ask(web_context& context, Work work) const {
     auto run = [job = filter.job, cluster = cluster,

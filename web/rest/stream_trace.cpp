@@ -20,7 +20,6 @@ constexpr std::size_t trace_piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
 constexpr std::string_view several = "several functions";
 
-// Sends the events that page() adds, until page() returns false.
 class trace_stream {
  public:
   trace_stream(web_context& context, exchange& ex, std::string file)

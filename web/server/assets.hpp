@@ -14,7 +14,7 @@ namespace muster::web {
 struct embedded_asset {
   std::string_view path;
   std::string_view type;
-  std::string_view etag;  // includes the quotes
+  std::string_view etag;
   bool immutable = false;
   std::string_view plain, gzip;
 };

@@ -73,7 +73,6 @@ class client_stream {
                                                                              token, from);
   }
 
-  /// Called by Beast.
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, client_stream& s, Handler&& then) {
     s.tear_down(role, std::forward<Handler>(then));
@@ -88,7 +87,6 @@ class client_stream {
     using const_iterator = value_type const*;
     const_iterator begin() const { return all_.data(); }
     const_iterator end() const { return all_.data() + size_; }
-    /// Returns false if the list is full.
     bool add(value_type b) {
       if (b.size() > 0) all_[size_++] = b;
       return size_ < all_.size();

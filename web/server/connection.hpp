@@ -22,7 +22,6 @@ class open_connection {
   /// Closes the connection after the current exchange, or immediately if it is idle.
   virtual void finish() = 0;
   virtual void abort() = 0;
-  /// Returns whether the last request was sent with this token.
   virtual bool is_of(std::string const& token) const = 0;
   /// Called if the token was revoked or has expired. If the current request revoked the token, it
   /// is answered first.
@@ -39,7 +38,6 @@ struct connection_set {
   half_open_table<open_connection> half_open;
   /// Connections between two requests, longest idle first.
   std::list<open_connection*> idle;
-  /// Connections in `open` that were aborted and have not ended yet.
   std::size_t leaving = 0;
   /// Few file descriptors are free; connections close after the current exchange.
   bool scarce = false;

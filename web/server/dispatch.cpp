@@ -220,7 +220,6 @@ matched_route find_route(std::span<route const> routes, std::string_view method,
       m.found = &r;
       m.captures = captures;
     }
-    // The path matched a more general pattern.
     if (m.allow.find(r.method) != std::string::npos) continue;
     if (!m.allow.empty()) m.allow += ", ";
     m.allow += r.method;

@@ -11,7 +11,6 @@ namespace http = boost::beast::http;
 
 constexpr auto header = "Transfer-Encoding";
 
-// Calls `take` for each non-empty element of the comma-separated lists.
 template <class Take>
 void for_each_coding(http::fields const& head, Take take) {
   auto const [begin, end] = head.equal_range(http::field::transfer_encoding);

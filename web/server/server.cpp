@@ -39,7 +39,6 @@ namespace {
 constexpr std::chrono::milliseconds accept_pause{50};
 // Maximum number of accepts in one turn, before the accepted connections are handled.
 constexpr int accepts_a_turn = 16;
-// Tasks other than connections: accept loop, WebSocket hub, end.
 constexpr std::size_t other_tasks = 8;
 
 std::string endpoint_text(tcp::endpoint const& e) {

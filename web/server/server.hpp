@@ -33,7 +33,7 @@ class web_server {
   /// message.
   muster::result<std::string> listen();
 
-  /// Serves until stopped. REQUIRES: listen() succeeded.
+  /// REQUIRES: listen() succeeded.
   void run();
 
   /// Closes the connections, including WebSockets, whose last request used this token. A request

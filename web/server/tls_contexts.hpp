@@ -16,7 +16,6 @@ class tls_contexts {
   tls_contexts(net::tls_files const* files, bool required) : files_(files), required_(required) {}
 
   [[nodiscard]] bool on() const { return files_ != nullptr; }
-  /// Returns null if the port uses plaintext.
   std::shared_ptr<boost::asio::ssl::context> current();
 
  private:

@@ -148,7 +148,7 @@ class websocket_session {
   std::shared_ptr<topic_set> const topics_;
   std::function<bool()> const has_access_;
   websocket::stream<client_stream&> socket_;
-  asio::steady_timer signal_;  // used as a condition variable
+  asio::steady_timer signal_;
   asio::cancellation_signal dropped_reading_, dropped_writing_;
   subscriber* client_ = nullptr;
   websocket::close_code close_code_ = websocket::close_code::normal;

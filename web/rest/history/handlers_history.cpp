@@ -1,4 +1,3 @@
-// History from disk: cluster runs, ended jobs and sessions, and worker activity.
 #include "server/history/store/records.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/cluster_access.hpp"

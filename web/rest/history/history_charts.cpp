@@ -16,7 +16,6 @@ using point = sample_history::point;
 // Spans are stored when they end. A span that ends later than this after the chart is not found.
 constexpr core::duration ends_within = 1h;
 
-// Returns a whole number of seconds, or a multiple of the series' step.
 core::duration step_for(history_query const& q, std::size_t steps, core::duration least) {
   auto const n = static_cast<std::int64_t>(steps);
   auto const whole = std::chrono::floor<std::chrono::milliseconds>(q.to - q.from);

@@ -19,7 +19,6 @@ namespace muster::web {
 
 /// A summary has no partial result.
 inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
-/// Size of the records that a page reads.
 inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
 /// Rows are written within about a second, or later under heavy load.
 inline constexpr auto write_delay_max = std::chrono::minutes(1);
@@ -27,7 +26,7 @@ inline constexpr auto write_delay_max = std::chrono::minutes(1);
 struct history_query {
   core::time_point from{}, to = core::never;
   server::history_place place{};
-  std::uint32_t passed = 0;  // rows of that record already returned
+  std::uint32_t passed = 0;
   std::size_t limit = 0;
 
   bool takes(core::time_point at) const { return at >= from && at <= to; }

@@ -40,7 +40,6 @@ struct log_matches {
 };
 void members(member_list const& m, log_matches const& found);
 
-/// The output of a program's ranks is stored on their workers.
 coro::task<response> search_ranks(web_context& context, exchange& ex, wanted_text wanted);
 
 }  // namespace muster::web

@@ -27,7 +27,6 @@ class rank_search {
         program_(program),
         scope_(std::move(scope)) {}
 
-  /// `only` restricts the search to rank `which`.
   coro::task<response> run(std::uint32_t attempt, history_query at, bool only,
                            std::uint32_t which) {
     auto const ranks = co_await begin(attempt);

@@ -33,7 +33,6 @@ seen_machine copy(server::hub& h, std::string const& task, history::machines::ro
   return s;
 }
 
-// `at` is the position in the whole listing.
 void take(server::hub& h, machine_query const& q, std::uint64_t& at, recorded_machines& to) {
   std::set<std::string> shown;
   for (auto const& [task, row] : h.machines().all()) {
@@ -89,7 +88,6 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
     if (until.from == core::time_point{})
       until.from = std::max(until.from, until.to - std::chrono::hours(1));
     until.to = std::max(until.to, until.from);
-    // Displayed names, by the names that machines have.
     std::map<std::string, std::string> clusters;
     services.pools.for_each(
         [&](server::hub& h) { clusters.emplace(h.cluster(), h.state().configuration().cluster); });

@@ -35,7 +35,7 @@ struct machine_filter {
 
 struct recorded_machines {
   core::page<seen_machine, std::uint64_t> page;
-  // Later data was not read. The epoch without a time range.
+  // Later data was not read. Without a time range, this is the epoch.
   core::time_point until{};
 };
 void members(member_list const& m, recorded_machines const& all);

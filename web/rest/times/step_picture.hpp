@@ -91,7 +91,7 @@ class step_picture {
   core::duration bucket_{};
   core::time_point until_{}, since_ = core::never;
   std::vector<doctor::step_span> spans_;
-  bool many_ = false;                    // more than spans_max steps
+  bool many_ = false;
   std::map<std::uint32_t, lane> lanes_;  // by rank
   spread_samples<1'023> all_;
 };

@@ -90,7 +90,6 @@ muster::status no_store(engine_services& services, cluster_id c) {
               "--torch, or run a program with \"store\": \"server\""};
 }
 
-// `then(tcp_store)` runs on the thread of the stores.
 template <class R, class Then>
 auto on_torch_store(exchange const& ex, Then then) {
   return asking_cluster<R>(
