@@ -50,7 +50,7 @@ std::optional<cluster_spec> first_answer(cluster_source const& source,
     try {
       return source.resolver->cluster_spec();
     } catch (cluster_error const& e) {
-      if (!e.may_pass()) throw failure(source, e.what());
+      if (!e.is_transient()) throw failure(source, e.what());
       if (clock::now() >= end)
         throw failure(source, "no answer within " + in_words(source.timeout) + ": " + e.what());
       if (last != e.what())

@@ -48,7 +48,7 @@ auto asked(resolve_options const& o, Ask ask) {
     try {
       return ask();
     } catch (cluster_error const& e) {
-      if (!o.wait || !e.may_pass()) throw command_error(status_of(e), e.what());
+      if (!o.wait || !e.is_transient()) throw command_error(status_of(e), e.what());
       auto const left = end - clock::now();
       if (left <= clock::duration::zero())
         throw command_error(exit_failed,

@@ -244,7 +244,7 @@ class blobs::store {
         transfer_limit, "blob " + hex(name) + " cannot be fetched");
     blob_bytes got{bytes, *bytes};
     std::lock_guard held(mutex_);
-    if (shared_) shared_->by_server(bytes->size(), clock::now() - began);
+    if (shared_) shared_->record_server_time(bytes->size(), clock::now() - began);
     cache_.add(name, got);
     return got;
   }
@@ -270,8 +270,8 @@ class blobs::store {
       ended = server_.once(put, limit);
       if (ended.ok()) return;
       bool const is_unknown_holder = ended.error_code() == grpc::StatusCode::PERMISSION_DENIED;
-      bool const passes =
-          is_unknown_holder ? tries < unknown_holder_tries : detail::may_pass(ended.error_code());
+      bool const passes = is_unknown_holder ? tries < unknown_holder_tries
+                                            : detail::is_transient(ended.error_code());
       std::unique_lock held(mutex_);
       is_refused = !closed_ && !passes && !is_unknown_holder;
       if (closed_ || !passes || clock::now() > until) break;

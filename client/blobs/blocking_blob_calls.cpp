@@ -18,7 +18,7 @@ constexpr std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
 
 }  // namespace
 
-bool may_pass(grpc::StatusCode c) {
+bool is_transient(grpc::StatusCode c) {
   using enum grpc::StatusCode;
   return c == UNAVAILABLE || c == CANCELLED || c == DEADLINE_EXCEEDED || c == INTERNAL ||
          c == UNKNOWN || c == RESOURCE_EXHAUSTED;
@@ -140,7 +140,7 @@ void blob_caller::try_until(call const& c, clock::duration limit, std::string co
   for (;;) {
     auto const ended = once(c, limit);
     if (ended.ok()) return;
-    bool const passes = may_pass(ended.error_code());
+    bool const passes = is_transient(ended.error_code());
     std::unique_lock held(mutex_);
     if (!passes || ended_ || clock::now() + pause > end)
       throw blob_error(passes ? failure_kind::dependency_lost : failure_kind::input,

@@ -21,7 +21,7 @@ namespace muster::detail {
 using blob_stub = v1::BlobService::Stub;
 
 std::string raw_sha256_of(std::string_view bytes);
-bool may_pass(grpc::StatusCode c);
+bool is_transient(grpc::StatusCode c);
 
 /// `name` and `holder` are set for a content that a process holds (see PutBlob). Any other content
 /// is stored under its hash.

@@ -91,7 +91,7 @@ file_descriptor peer_value_client::receive(peer_place const& from, std::string c
   });
 }
 
-void peer_value_client::by_server(std::uint64_t size, std::chrono::duration<double> took) {
+void peer_value_client::record_server_time(std::uint64_t size, std::chrono::duration<double> took) {
   if (size < rated) return;
   std::lock_guard const held(mutex_);
   server_rate_ = static_cast<double>(size) / std::max(took.count(), 1e-3);

@@ -44,7 +44,7 @@ class peer_value_client {
                        std::string& why);
   /// Records how long the server took for a value, because transfers from other hosts must be as
   /// fast.
-  void by_server(std::uint64_t size, std::chrono::duration<double> took);
+  void record_server_time(std::uint64_t size, std::chrono::duration<double> took);
 
  private:
   using clock = std::chrono::steady_clock;

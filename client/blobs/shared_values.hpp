@@ -70,8 +70,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   using kept = std::function<void(memory const&)>;
   memory take(std::string const& name, std::string const& task, locate const& where,
               kept const& then);
-  void by_server(std::uint64_t size, std::chrono::duration<double> took) {
-    peer_taker_.by_server(size, took);
+  void record_server_time(std::uint64_t size, std::chrono::duration<double> took) {
+    peer_taker_.record_server_time(size, took);
   }
 
   /// A value that this holder must store on the server. Holder 0 means that there is no stream.

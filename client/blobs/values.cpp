@@ -403,8 +403,8 @@ int muster_values_take_from_peer(int64_t number, char const* address, void const
   });
 }
 
-int muster_values_by_server(int64_t number, uint64_t size, double seconds) {
+int muster_values_record_server_time(int64_t number, uint64_t size, double seconds) {
   return done([&] {
-    store_of(number)->from_peers.by_server(size, std::chrono::duration<double>(seconds));
+    store_of(number)->from_peers.record_server_time(size, std::chrono::duration<double>(seconds));
   });
 }

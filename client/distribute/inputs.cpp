@@ -57,7 +57,7 @@ inputs resolve_inputs(strategy const& s, distribute_options const& o) {
   if (in.cluster.empty())
     if (auto const resolver = s.resolver()) take_resolver(*resolver, in);
   if (in.task_type && in.task_type->empty()) in.task_type.reset();
-  in.config = o.session_config.value_or(session_config::usual());
+  in.config = o.session_config.value_or(session_config::default_config());
   check(in, o.mode);
   return in;
 }

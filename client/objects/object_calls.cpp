@@ -110,9 +110,9 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
   return std::make_shared<call_handle const>(shared_from_this(), a);
 }
 
-std::vector<object_calls::handle> object_calls::call_in_turn(object_place const& to,
-                                                             std::string_view method,
-                                                             std::vector<std::string> args) {
+std::vector<object_calls::handle> object_calls::call_sequentially(object_place const& to,
+                                                                  std::string_view method,
+                                                                  std::vector<std::string> args) {
   auto const left = std::make_shared<std::deque<one>>();
   std::vector<handle> all;
   for (auto& bytes : args) {

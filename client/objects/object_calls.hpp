@@ -81,8 +81,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
 
   // Called by users.
   handle call(object_place const& to, std::string_view method, value args) override;
-  std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
-                                   std::vector<std::string> args) override;
+  std::vector<handle> call_sequentially(object_place const& to, std::string_view method,
+                                        std::vector<std::string> args) override;
   void erase(object_place const& of) override;
   /// Waits until the server has accepted the request. Sets the request number. Throws the server's
   /// error as raise() does, and unavailable_error.

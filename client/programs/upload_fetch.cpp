@@ -26,7 +26,7 @@ constexpr auto patience = 30s;
 constexpr auto pause = 500ms;
 constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // same limit as on the server
 
-bool may_pass(grpc::StatusCode c) {
+bool is_transient(grpc::StatusCode c) {
   using enum grpc::StatusCode;
   return c == UNAVAILABLE || c == INTERNAL || c == RESOURCE_EXHAUSTED;
 }
@@ -122,7 +122,7 @@ void upload_fetch::run(std::string const& hash, std::filesystem::path const& to)
     if (ended.ok()) return;
     if (came) end = clock::now() + patience;
     std::unique_lock held(mutex_);
-    auto const passes = may_pass(ended.error_code());
+    auto const passes = is_transient(ended.error_code());
     if (!passes || clock::now() + pause > end || cancelled_) {
       auto const why =
           "upload " + hash + " cannot be fetched from " + server_ + ": " + ended.error_message();

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds end_limit{5'000};
 
 // Returns true for a broken connection or a restarting server. Any other error would occur again.
-bool may_pass(grpc::StatusCode code) {
+bool is_transient(grpc::StatusCode code) {
   using enum grpc::StatusCode;
   return code == UNAVAILABLE || code == CANCELLED || code == INTERNAL || code == UNKNOWN ||
          code == DEADLINE_EXCEEDED;
@@ -105,7 +105,7 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
   // Another server can be tried, because no call has been sent yet.
   bool const others = is_list(server) && !session.opened;
   if ((session_->settings().resumable || others) && !session.closing &&
-      may_pass(status.error_code()))
+      is_transient(status.error_code()))
     return {};
   return status.error_message().empty() ? "the stream was cancelled" : status.error_message();
 }

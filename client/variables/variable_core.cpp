@@ -144,10 +144,10 @@ variable_core::handle variable_core::call(std::size_t shard, std::string_view me
   return to.caller().call(to.place(), method, {std::move(bytes), encoding::bytes});
 }
 
-std::vector<variable_core::handle> variable_core::call_in_turn(
+std::vector<variable_core::handle> variable_core::call_sequentially(
     std::size_t shard, std::string_view method, std::vector<std::string> args) const {
   auto const& to = shards_[shard];
-  return to.caller().call_in_turn(to.place(), method, std::move(args));
+  return to.caller().call_sequentially(to.place(), method, std::move(args));
 }
 
 variable_core::handle variable_core::read() const {
@@ -171,7 +171,7 @@ variable_core::handle variable_core::read_rows(std::uint64_t begin, std::uint64_
     if ((r.end - r.begin) * row_bytes() > whole_bytes_max) {
       std::vector<std::string> all;
       for (auto const& p : pieces(r)) all.push_back(args(p));
-      auto made = call_in_turn(r.shard, "read_rows", std::move(all));
+      auto made = call_sequentially(r.shard, "read_rows", std::move(all));
       parts.insert(parts.end(), made.begin(), made.end());
     } else if (whole) {
       parts.push_back(call(r.shard, "read", {}));
@@ -216,7 +216,7 @@ variable_core::handle variable_core::gather(indices which) const {
       places.emplace_back(at.begin() + static_cast<std::ptrdiff_t>(a),
                           at.begin() + static_cast<std::ptrdiff_t>(a + n));
     }
-    auto made = call_in_turn(i, "gather", std::move(all));
+    auto made = call_sequentially(i, "gather", std::move(all));
     parts.insert(parts.end(), made.begin(), made.end());
   }
   if (parts.size() == 1) return parts.front();

@@ -90,7 +90,7 @@ void run_job(job& j, context& c) noexcept {
     if (!j.uses.empty() && j.function->typed)
       link.resolve = [&j](boost::json::value& args) { j.kept->resolve(args, j.uses); };
   }
-  c.surround(j.workers, j.kept ? &link : nullptr);
+  c.set_environment(j.workers, j.kept ? &link : nullptr);
   try {
     if (!j.uses.empty() && !j.function->typed)
       j.args = j.kept->resolve({j.args.bytes, j.args.encoding}, j.uses);

@@ -249,7 +249,7 @@ void worker_stream::run_quick(registered_function const& f, v1::ServerMessage co
   report_buffer::origin const of{m.closure(i), m.attempt(i)};
   closure_reporter reporter(worker_.reports, of);
   context c(*identity_, m.closure(i), m.attempt(i), {}, &reporter);
-  c.surround(workers_of(m, i), nullptr);
+  c.set_environment(workers_of(m, i), nullptr);
   quick_result_.bytes.clear();
   quick_result_.encoding = encoding::json;
   bool const ok =

@@ -62,9 +62,10 @@ std::map<std::string, int> jobs_from(resolver_arguments const& a, std::string co
                            ? std::nullopt
                            : cluster::parse_count(part.substr(equals + 1), highest_index + 1);
     if (name.empty() || !tasks)
-      throw a.wrong("jobs", cluster::quoted(part) + " is not JOB=N; write ps=1,worker=3");
+      throw a.invalid_value_error("jobs",
+                                  cluster::quoted(part) + " is not JOB=N; write ps=1,worker=3");
     if (!jobs.emplace(name, *tasks).second)
-      throw a.wrong("jobs", cluster::quoted(name) + " is listed twice");
+      throw a.invalid_value_error("jobs", cluster::quoted(name) + " is listed twice");
   }
   return jobs;
 }

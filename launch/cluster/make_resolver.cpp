@@ -67,7 +67,8 @@ std::size_t find_outside_json(std::string_view text, char wanted, std::size_t fr
   return std::string_view::npos;
 }
 
-cluster_error resolver_arguments::wrong(std::string const& key, std::string const& what) const {
+cluster_error resolver_arguments::invalid_value_error(std::string const& key,
+                                                      std::string const& what) const {
   return invalid(kind_ + ": " + key + ": " + what);
 }
 

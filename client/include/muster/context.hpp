@@ -115,7 +115,7 @@ class context {
   /// Sets the number of workers and the access to per-worker values. Used by the library.
   /// @param workers  the number of workers in the job
   /// @param link  the access, or null
-  void surround(std::uint32_t workers, per_worker_link const* link) {
+  void set_environment(std::uint32_t workers, per_worker_link const* link) {
     workers_ = workers;
     link_ = link;
   }

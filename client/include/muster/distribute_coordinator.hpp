@@ -86,7 +86,7 @@ struct distribute_options {
   std::optional<std::string> task_type{};
   /// Number of this process's task within its type.
   std::optional<int> task_id{};
-  /// Configuration of sessions; if unset, session_config::usual().
+  /// Configuration of sessions; if unset, session_config::default_config().
   std::optional<muster::session_config> session_config{};
   /// Protocol of the servers. TF_CONFIG takes precedence.
   std::string rpc_layer = "grpc";

@@ -23,7 +23,9 @@ struct session_config {
   void merge(session_config const& other);
 
   /// Returns the default configuration, which allows soft placement.
-  static session_config usual() { return {{{"allow_soft_placement", true}}, {}, {}}; }
+  static session_config default_config() { return {{{"allow_soft_placement", true}}, {}, {}}; }
+  /// Returns default_config().
+  [[deprecated("use default_config")]] static session_config usual() { return default_config(); }
 
   /// Compares all fields.
   bool operator==(session_config const&) const = default;

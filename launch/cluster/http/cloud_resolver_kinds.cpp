@@ -38,7 +38,8 @@ cluster::api_limits limits_from(resolver_arguments const& a) {
   bool const is_number = given->find_first_not_of("0123456789") == std::string::npos;
   auto const limit = parse_duration(is_number ? *given + "s" : *given);
   if (!limit || *limit < shortest_time_limit || *limit > longest_time_limit)
-    throw a.wrong("time_limit", cluster::quoted(*given) + " is not a time from 1s to 1h");
+    throw a.invalid_value_error("time_limit",
+                                cluster::quoted(*given) + " is not a time from 1s to 1h");
   l.total = std::chrono::duration_cast<std::chrono::milliseconds>(*limit);
   return l;
 }
@@ -72,10 +73,10 @@ std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
   if (auto const jobs = a.text("jobs")) o.jobs = selectors_from(*jobs);
   if (auto const selector = a.text("selector")) {
     if (a.text("jobs"))
-      throw a.wrong("selector", "jobs= already contains selectors; remove selector=");
+      throw a.invalid_value_error("selector", "jobs= already contains selectors; remove selector=");
     o.jobs = {{a.text_or("job", "worker"), {*selector}}};
   } else if (a.text("job")) {
-    throw a.wrong("job", "needs selector=; for several jobs use jobs=");
+    throw a.invalid_value_error("job", "needs selector=; for several jobs use jobs=");
   }
   o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
   o.port = a.number("port", 1, port_max).value_or(o.port);
@@ -83,7 +84,7 @@ std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
   o.host_ip = a.flag("host_ip").value_or(false);
   auto const order = a.text_or("order", "natural");
   if (order != "natural" && order != "text")
-    throw a.wrong("order", cluster::quoted(order) + " is neither natural nor text");
+    throw a.invalid_value_error("order", cluster::quoted(order) + " is neither natural nor text");
   o.natural_order = order == "natural";
   o.skip_finished = a.flag("skip_finished").value_or(false);
   o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
@@ -112,7 +113,7 @@ std::shared_ptr<cluster_resolver> make_gce(resolver_arguments const& a, time_sou
   o.task_id = a.number("task_id", 0, highest_index).value_or(o.task_id);
   o.find_own = a.flag("own").value_or(false);
   if (o.find_own && a.text("task_id"))
-    throw a.wrong("own", "task_id= already sets the index of this task; remove own=");
+    throw a.invalid_value_error("own", "task_id= already sets the index of this task; remove own=");
   o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
   o.api_url = a.text_or("api_url", o.api_url);
   o.token_file = a.text_or("token_file", "");

@@ -52,7 +52,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result types, then argument types
     "certificate": (_INT, _STORE, _TEXT, _TEXT),
     "expect": (_INT, _STORE, _BYTES, _BYTES),
     "take_from_peer": (_INT, _STORE, _TEXT, _BYTES, _TEXT, _BYTES, _NUMBER),
-    "by_server": (_INT, _STORE, _NUMBER, ctypes.c_double),
+    "record_server_time": (_INT, _STORE, _NUMBER, ctypes.c_double),
 }
 
 

@@ -138,11 +138,11 @@ class Process:
         self.holding.copied(place.size)
         return True
 
-    def by_server(self, size: int, seconds: float) -> None:
+    def record_server_time(self, size: int, seconds: float) -> None:
         """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
         than that.
         """
-        self.store.by_server(size, seconds)
+        self.store.record_server_time(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
         """Returns whether neither this host nor the server has the value. Returns False if that is unknown."""

@@ -149,12 +149,12 @@ class Store:
 
         return _interruptible(take) if threading.current_thread() is threading.main_thread() else take()
 
-    def by_server(self, size: int, seconds: float) -> None:
+    def record_server_time(self, size: int, seconds: float) -> None:
         """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
         than that.
         """
         try:
-            self._library.by_server(self._number, size, seconds)
+            self._library.record_server_time(self._number, size, seconds)
         except library.Failed:
             pass
 

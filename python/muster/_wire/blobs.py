@@ -21,7 +21,7 @@ _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.Status
              grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 
 
-def may_pass(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Returns whether a call failed because its connection broke, so that a retry may succeed."""
     return isinstance(error, EOFError) or (isinstance(error, grpc.RpcError) and error.code() in _MAY_PASS)
 

@@ -202,7 +202,7 @@ class Blobs:
             began = time.monotonic()
             try:
                 blobs.get(self.channel(), digest, begin, take)
-                self._shared.by_server(len(made), time.monotonic() - began)
+                self._shared.record_server_time(len(made), time.monotonic() - began)
                 return memoryview(made)
             except (grpc.RpcError, EOFError) as error:
                 if isinstance(error, grpc.RpcError) and error.code() is grpc.StatusCode.NOT_FOUND:
@@ -256,7 +256,7 @@ class Blobs:
         """Waits before the next attempt. Raises UnavailableError if the error is permanent, the time is up, or the
         session closes.
         """
-        if not blobs.may_pass(error) or time.monotonic() > end or self._over.is_set():
+        if not blobs.is_transient(error) or time.monotonic() > end or self._over.is_set():
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
                                    f"{what}: {blobs.reason_of(error)}") from error
         self.failed()

@@ -158,10 +158,10 @@ class Shared:
             process.take(name, False, taken, _check_size, taken)
         return views[0] if views else None
 
-    def by_server(self, size: int, seconds: float) -> None:
+    def record_server_time(self, size: int, seconds: float) -> None:
         """Records that a value of `size` bytes was fetched from the server in `seconds`."""
         if self._process is not None:
-            self._process.by_server(size, seconds)
+            self._process.record_server_time(size, seconds)
 
     def outputs_may_stay(self) -> bool:
         """Returns whether some values may be stored only on the worker that computed them, according to the server."""

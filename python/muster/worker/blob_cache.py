@@ -104,7 +104,7 @@ class BlobCache:
                 return
             except (grpc.RpcError, EOFError) as error:
                 waits_for_room = what == "put" and time.monotonic() < end and self._may_get_room(digest, error)
-                if not (waits_for_room or blobs.may_pass(error)):
+                if not (waits_for_room or blobs.is_transient(error)):
                     raise OSError(blobs.reason_of(error)) from error
                 if time.monotonic() > end or self._over.wait(pause):
                     raise ConnectionError(blobs.reason_of(error)) from error
@@ -181,7 +181,7 @@ class BlobCache:
                 assert file
                 os.rename(file.name, path)
                 if self._shared is not None:
-                    self._shared.by_server(os.stat(path).st_size, time.monotonic() - began)
+                    self._shared.record_server_time(os.stat(path).st_size, time.monotonic() - began)
             except BaseException:
                 if file:
                     os.unlink(file.name)

@@ -82,9 +82,9 @@ class Shared:
             if reserved:
                 self._process.store.unreserve(reserved)
 
-    def by_server(self, size: int, seconds: float) -> None:
+    def record_server_time(self, size: int, seconds: float) -> None:
         """Records how long the server took to send a value."""
-        self._process.by_server(size, seconds)
+        self._process.record_server_time(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
         """Returns whether the server does not know any process that holds the value."""

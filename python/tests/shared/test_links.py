@@ -143,7 +143,7 @@ class Between:
         hosts.worker(self.server.grpc, 1, True)
         hosts.worker(self.server.grpc, 2, False, "--transfer-listen", "off")
         until(lambda: sum(t["state"] == "CONNECTED" for t in self.server.tasks()) == 3, "three workers")
-        self.by_server = 0.0
+        self.record_server_time = 0.0
 
     def coordinator(self) -> muster.ClusterCoordinator:
         return muster.ClusterCoordinator(self.server.grpc)

@@ -77,7 +77,7 @@ bool out_of_space(grpc::Status const& s) {
   return s.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && s.error_message() == no_space;
 }
 
-bool may_pass(grpc::Status const& s) {
+bool is_transient(grpc::Status const& s) {
   switch (s.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
@@ -149,7 +149,7 @@ void client::end(grpc::ClientContext* context) {
 
 void client::heard(grpc::Status const& s) {
   std::lock_guard const lock(mutex_);
-  if (!may_pass(s)) waiting_since_.reset();
+  if (!is_transient(s)) waiting_since_.reset();
 }
 
 void client::give_up() {
@@ -212,7 +212,7 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
     token_.clear();
     s = call(m, limit, f);
   }
-  if (may_pass(s)) at_ = (at_ + 1) % members_.size();
+  if (is_transient(s)) at_ = (at_ + 1) % members_.size();
   return s;
 }
 
@@ -260,7 +260,7 @@ muster::status client::ask(milliseconds limit, std::string const& what, attempt 
     auto const left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
     auto const s = once(std::clamp<milliseconds>(left, 1ms, std::max(limit / 2, 100ms)), f);
     if (s.ok()) return {};
-    if (!may_pass(s)) return in_words(s);
+    if (!is_transient(s)) return in_words(s);
     if (stopped_ || clock::now() + pause >= end) {
       auto const seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count());
       return {code::unavailable, "no answer in " + seconds + " s; " + asked(what)};

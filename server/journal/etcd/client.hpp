@@ -44,7 +44,7 @@ struct member {
 /// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
 /// Returns whether the error is temporary. The call may have been executed.
-bool may_pass(grpc::Status const& s);
+bool is_transient(grpc::Status const& s);
 
 using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
 

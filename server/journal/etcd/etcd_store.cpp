@@ -170,7 +170,7 @@ muster::status etcd_store::commit(operations ops) {
       std::this_thread::sleep_for(pause_without_space);
     } else if (client_.gave_up()) {
       return not_written();
-    } else if (may_pass(s)) {
+    } else if (is_transient(s)) {
       sent_before = true;
       std::this_thread::sleep_for(retry_pause);
     } else {
@@ -209,7 +209,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
         no_space_ = true;
         wait = pause_without_space;
       }
-      bool const permanent = !may_pass(told[i]) && !out_of_space(told[i]) &&
+      bool const permanent = !is_transient(told[i]) && !out_of_space(told[i]) &&
                              told[i].error_code() != grpc::StatusCode::UNAUTHENTICATED;
       if (permanent || (out_of_space(told[i]) && !until_done)) {
         if (out_of_space(told[i])) client_.make_space(revision_);

@@ -144,7 +144,7 @@ TEST_F(values_library, ticket_fetches_a_value_from_another_host) {
             MUSTER_VALUES_NOT_TAKEN);
   EXPECT_EQ(muster_values_certificate(one, "no", "certificate"), MUSTER_VALUES_FAILED);
   EXPECT_EQ(muster_values_listen(other, "not here:x", "", "", at, sizeof at), MUSTER_VALUES_FAILED);
-  EXPECT_EQ(muster_values_by_server(other, 1, 1), 0);
+  EXPECT_EQ(muster_values_record_server_time(other, 1, 1), 0);
 }
 
 TEST_F(values_library, wildcard_address_is_advertised_as_the_one_the_server_sees) {

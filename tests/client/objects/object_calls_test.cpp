@@ -153,7 +153,7 @@ TEST_F(object_calls_of_a_session, waits_of_methods_are_reported_on_each_stream) 
 
 TEST_F(object_calls_of_a_session, wait_for_a_queued_call_is_reported_once_the_call_is_sent) {
   call_name const within{9, false, 5};
-  auto const all = calls->call_in_turn(
+  auto const all = calls->call_sequentially(
       place, "read_rows", std::vector<std::string>(object_calls::calls_in_flight_max + 1));
   filled();
   {
@@ -227,7 +227,8 @@ TEST_F(object_calls_of_a_session, caller_waits_while_too_many_bytes_are_unanswer
 
 TEST_F(object_calls_of_a_session, many_calls_are_sent_a_few_at_a_time) {
   constexpr auto at_once = object_calls::calls_in_flight_max;
-  auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(10, "part"));
+  auto const all =
+      calls->call_sequentially(place, "read_rows", std::vector<std::string>(10, "part"));
   ASSERT_EQ(all.size(), 10u);
   EXPECT_EQ(static_cast<std::size_t>(filled().number_size()), at_once);
   EXPECT_EQ(all.back()->status(), value_status::not_ready);
@@ -244,10 +245,11 @@ TEST_F(object_calls_of_a_session, many_calls_are_sent_a_few_at_a_time) {
 }
 
 TEST_F(object_calls_of_a_session, end_fails_calls_waiting_for_their_turn) {
-  auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(100, "part"));
+  auto const all =
+      calls->call_sequentially(place, "read_rows", std::vector<std::string>(100, "part"));
   calls->end("the server is gone");
   EXPECT_THROW(all[99]->get(for_ever), unavailable_error);
-  EXPECT_THROW(calls->call_in_turn(place, "read_rows", {"part"}), unavailable_error);
+  EXPECT_THROW(calls->call_sequentially(place, "read_rows", {"part"}), unavailable_error);
 }
 
 // The caller does not wait for an update, so it would not see the failure.

@@ -71,8 +71,8 @@ class variable_core {
     std::uint64_t begin = 0, end = 0;  // range of the variable's rows
   };
 
-  std::vector<handle> call_in_turn(std::size_t shard, std::string_view method,
-                                   std::vector<std::string> args) const;
+  std::vector<handle> call_sequentially(std::size_t shard, std::string_view method,
+                                        std::vector<std::string> args) const;
   std::vector<range> ranges(std::uint64_t begin, std::uint64_t end) const;
   std::vector<range> pieces(range const& of) const;
   std::uint64_t rows() const;

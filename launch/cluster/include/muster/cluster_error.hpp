@@ -20,7 +20,9 @@ class cluster_error : public std::runtime_error {
   cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}
   code kind() const noexcept { return code_; }
   /// Returns whether a retry can succeed.
-  bool may_pass() const noexcept { return code_ != code::invalid && code_ != code::denied; }
+  bool is_transient() const noexcept { return code_ != code::invalid && code_ != code::denied; }
+  /// Returns is_transient().
+  [[deprecated("use is_transient")]] bool may_pass() const noexcept { return is_transient(); }
 
  private:
   code code_;
