@@ -13,7 +13,7 @@ class parsed_action {
  public:
   struct known {
     char const* action;
-    std::size_t arguments_max = std::string::npos;  // most arguments after the action
+    std::size_t arguments_max = std::string::npos;
   };
   /// Without arguments, the first of `actions` is used.
   /// @throws command_error (usage) if the action is unknown or has too many arguments.

@@ -44,7 +44,6 @@ class body_flags {
     });
     return add_duration(*verb_, flag, *to, help);
   }
-  /// `read` converts a value to JSON.
   CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {},
                      json::value (*read)(std::string const&) = nullptr);

@@ -15,7 +15,7 @@ void add_cloud_kinds(resolver_kinds& to);
 
 struct tpu_health {
   boost::json::object told;
-  bool is_healthy = false;  // READY and HEALTHY
+  bool is_healthy = false;
 };
 
 /// Throws cluster_error: invalid if the resolver is of another kind, or if the TPU was not given by

@@ -19,7 +19,6 @@ muster::result<core::coordination::cluster_spec> parse_cluster(std::string_view 
 /// those of --cluster. INVALID_ARGUMENT names the wrong part and a correction.
 muster::result<server::cluster_source> parse_cluster_from(std::string const& text);
 
-/// Returns the --cluster form, without defaults.
 std::string to_string(core::coordination::cluster_spec const& spec);
 
 }  // namespace muster::cli

@@ -100,7 +100,6 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
   return {verb, options};
 }
 
-/// In --help, the value is called `type`.
 template <class T>
 CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
                        std::string const& help) {
@@ -139,7 +138,6 @@ CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
   return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
-/// Accepts a size such as "64MiB".
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {

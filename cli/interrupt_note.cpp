@@ -26,7 +26,6 @@ interrupt_note::interrupt_note(std::string const& line) {
   struct sigaction now {};
   ::sigaction(SIGINT, nullptr, &now);
   if (now.sa_handler == SIG_IGN) return;
-  // Clears "^C" and a progress bar on a terminal.
   auto const whole = (::isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "") + line + "\n";
   note_length = std::min(whole.size(), note_text.size());
   std::copy_n(whole.begin(), note_length, note_text.begin());

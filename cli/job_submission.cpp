@@ -18,7 +18,7 @@ namespace {
 // negligible.
 constexpr std::size_t chunk_lines_max = 4096;
 constexpr std::size_t chunk_bytes_max = std::size_t{4} << 20;
-constexpr std::size_t line_bytes_max = std::size_t{64} << 20;  // the server's default limit
+constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
 constexpr auto retry_after_default = std::chrono::seconds(1);
 constexpr auto retry_after_max = std::chrono::seconds(60);
 
@@ -169,7 +169,6 @@ std::string closure_line(std::string const& head, std::string_view line, std::st
   return head + std::string(line) + "}\n";
 }
 
-/// Returns as append().
 bool send_lines(rest& server, std::string const& job, job_request const& request,
                 std::istream& lines, std::string const& name, std::int64_t skipped,
                 room_wait const& wait) {
@@ -216,7 +215,7 @@ bool read_line(std::istream& lines, std::string& line, std::string const& name,
     lines.getline(piece, sizeof piece);
     auto const n = static_cast<std::size_t>(lines.gcount());
     if (lines.bad()) return false;
-    bool const goes_on = lines.fail() && !lines.eof();  // the buffer is full
+    bool const goes_on = lines.fail() && !lines.eof();
     bool const has_end = !lines.fail() && !lines.eof();
     line.append(piece, has_end ? n - 1 : n);
     if (line.size() > line_bytes_max)

@@ -40,7 +40,7 @@ struct log_lines_read {
   json::array lines;
   std::uint64_t after = 0;
   std::uint64_t dropped = 0;
-  bool ended = false;  // no more lines will follow
+  bool ended = false;
 };
 /// Returns lines after `after`, or the newest `tail` lines unless `tail` is 0. Waits up to `wait`
 /// for a line. `id` is that of a closure or a job.

@@ -24,7 +24,6 @@
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
-/// Adds `bench` from bench/, whose failure is a CLI::RuntimeError.
 void add_command(CLI::App& app);
 }  // namespace muster::bench
 #endif
@@ -145,7 +144,7 @@ int main(int argc, char** argv) {
                     e.status());
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
-  } catch (CLI::RuntimeError const& e) {  // a command with its own callback
+  } catch (CLI::RuntimeError const& e) {
     return e.get_exit_code();
   } catch (CLI::ExtrasError const&) {  // CLI11's message lists the arguments in the wrong order
     return misunderstood(app, unexpected_arguments(app, innermost(app)).what());

@@ -15,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-constexpr auto redraw_every = 200ms;  // interval on a terminal
-constexpr auto report_every = 5s;     // without a terminal
-constexpr auto look_every = 1s;       // interval of progress checks without a terminal
-constexpr auto poll_max = 20s;        // longest wait for a job without output
+constexpr auto redraw_every = 200ms;
+constexpr auto report_every = 5s;
+constexpr auto look_every = 1s;  // interval of progress checks without a terminal
+constexpr auto poll_max = 20s;   // longest wait for a job without output
 constexpr auto rate_window = 5s;
 constexpr std::size_t bar_width = 28;
 

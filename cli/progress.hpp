@@ -43,7 +43,7 @@ class progress_text {
     time_point at;
     std::uint64_t finished;
   };
-  std::deque<sample> samples_;  // samples of the last seconds
+  std::deque<sample> samples_;
 };
 
 /// A status line at the bottom of a terminal on stderr. Draws nothing without a terminal, or if

@@ -195,7 +195,7 @@ request_error rest::no_answer(muster::http_error const& why) const {
             "no server answers at " + options_.url + " (" + why.message +
                 "): start one with 'muster serve', or give --url",
             end};
-  return {exit_failed, why.message, end};  // the message contains the server
+  return {exit_failed, why.message, end};
 }
 
 muster::http_response rest::send(std::string const& method, std::string const& path_and_query,

@@ -73,7 +73,6 @@ class rest {
  public:
   /// @param options `url` can be a comma-separated list. Requests are sent to the active server.
   explicit rest(rest_options options);
-  /// The URL of the server that answered last.
   std::string const& url() const { return options_.url; }
   bool sends_token() const { return !options_.token.empty(); }
   /// Returns an address reported by the server. A wildcard host is replaced by the host of the
@@ -86,7 +85,6 @@ class rest {
 
   /// @throws request_error with the problem's text if the status is not 2xx
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
-  /// Reads all pages of a listing.
   json::array all(std::string const& path_and_query, std::string_view key);
   /// Like all(), but returns at most `limit` entries. `more` is set if there are further entries.
   json::array some(std::string const& path_and_query, std::string_view key, std::size_t limit,
@@ -123,14 +121,13 @@ class rest {
   muster::http_result<muster::http_response> exchange(muster::http_request r,
                                                       std::string const& path, bool repeatable);
 
-  rest_options options_;           // includes the URL in use
-  std::vector<std::string> urls_;  // all servers
+  rest_options options_;
+  std::vector<std::string> urls_;
   bool chosen_ = false;
   bool answered_ = false;  // the server is waited for when it is unavailable
   muster::http_client client_;
 };
 
-/// Returns for example "USER ValueError: no such column".
 std::string in_short(json::value const& failure);
 /// Returns in_short(), " (worker:2, attempt 1)", and the traceback.
 std::string in_full(json::value const& failure);

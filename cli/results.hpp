@@ -9,9 +9,9 @@
 namespace muster::cli {
 
 enum class result_format {
-  values,  // one JSON value per line
-  table,   // index, state, value or error
-  json,    // the server's lines: {"index":…,"state":…,"value":…}
+  values,
+  table,
+  json,  // the server's lines: {"index":…,"state":…,"value":…}
 };
 void add_result_option(CLI::App& verb, result_format& format);
 

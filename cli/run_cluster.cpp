@@ -28,7 +28,6 @@ run_cluster of_config(tf_config const& c, std::string origin) {
   return r;
 }
 
-// The file contains a cluster or a complete TF_CONFIG.
 run_cluster from_file(std::string const& path) {
   constexpr std::size_t bytes_max = std::size_t{64} << 20;
   auto const origin = "--cluster-file " + path;

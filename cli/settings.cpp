@@ -36,7 +36,6 @@ std::string long_name(CLI::Option const& o) {
   return o.get_lnames().front();
 }
 
-// Includes subcommands.
 std::vector<std::string> settings_in(CLI::App const& verb) {
   std::vector<std::string> names;
   auto const add = [&names](CLI::App const& one) {

@@ -108,7 +108,7 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
 }
 
 command_error unexpected_arguments(CLI::App const& program, CLI::App const& verb) {
-  auto const before = program.remaining();  // arguments before the command
+  auto const before = program.remaining();
   auto const words = before.empty() ? verb.remaining() : before;
   auto const word = words.empty() ? std::string() : words.front();
   if (word.starts_with('-'))

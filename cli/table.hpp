@@ -27,7 +27,7 @@ class table {
 
  private:
   std::vector<column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // the first row contains the titles
+  std::vector<std::vector<std::string>> rows_;
 };
 
 std::string with_thousands(std::uint64_t n);

@@ -44,7 +44,6 @@ class attempt {
 
  private:
   static constexpr std::chrono::seconds kill_patience{30};
-  // Delay before a worker that outlives the chief is reported.
   static constexpr std::chrono::seconds chief_patience{5};
 
   void start_one(task_process& t);

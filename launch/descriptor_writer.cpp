@@ -20,7 +20,6 @@ struct segment {
   std::function<void()> written{};  // set for a mark, which has no text
 };
 
-// Returns 0, or errno.
 int write_all(segment const& s) {
   for (std::size_t done = 0; done < s.text.size();) {
     auto const n = ::write(s.fd, s.text.data() + done, s.text.size() - done);
@@ -44,7 +43,7 @@ struct descriptor_writer::state {
   callbacks on;
   std::deque<segment> waiting;
   std::set<int> broken;
-  std::size_t bytes = 0;  // pending and being written
+  std::size_t bytes = 0;
   bool was_full = false;
   bool finished = false;
   bool abandoned = false;

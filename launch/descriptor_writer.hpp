@@ -34,9 +34,7 @@ class descriptor_writer {
   /// Calls `written` when all text posted before was written or failed, in the same way as the
   /// callbacks. After abandon(), calls it immediately on the caller's thread.
   void mark(std::function<void()> written);
-  /// Returns whether callers should stop posting.
   bool full() const;
-  /// No text can be posted after this call.
   void finish();
   /// Drops pending text. No callback is called afterwards.
   void abandon();

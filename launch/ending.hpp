@@ -12,8 +12,8 @@ namespace muster::launch {
 struct ending {
   enum class cause {
     itself,
-    stopped,      // because another program failed or all others had ended
-    killed,       // killed after the grace period
+    stopped,  // because another program failed or all others had ended
+    killed,
     not_started,  // `status` is the status that a shell would return
   };
   std::string task;
@@ -29,7 +29,6 @@ struct attempt_result {
   std::optional<ending> first;  // first failure; after stop(), first nonzero status
 };
 
-/// `raw` is the status that wait() returned.
 void set_status(ending& e, int raw);
 
 std::string start_error(std::string const& command, std::system_error const& e);

@@ -99,7 +99,7 @@ class launcher {
       return attempt_->stop(number);
     }
     attempt_->kill();
-    output_.abandon();  // output may block the exit
+    output_.abandon();
     attempt_->resume();
   }
 

@@ -18,7 +18,7 @@ namespace muster::launch {
 struct launch_options {
   using milliseconds = std::chrono::milliseconds;
 
-  file_descriptor supervisor_pipe, begun;  // returned by split()
+  file_descriptor supervisor_pipe, begun;
   /// Returns the programs to start. Called again at each restart, with the number of restarts.
   std::function<std::vector<role>(int restart)> roles;
   output_options output{};

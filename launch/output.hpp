@@ -21,7 +21,7 @@ struct output_options {
   bool prefix = true;
   std::string directory{};  // created if needed; if empty, there are no files
   bool colour_out = false, colour_err = false;
-  bool terminal_out = false, terminal_err = false;  // show unfinished lines
+  bool terminal_out = false, terminal_err = false;
   /// Approximate number of the newest bytes to keep of each file. Older bytes become a hole, so
   /// offsets do not change. 0 keeps all.
   std::uint64_t file_bytes_max = 0;

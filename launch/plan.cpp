@@ -161,7 +161,6 @@ class planner {
     return boost::json::serialize(all);
   }
 
-  // `why` completes the error message.
   host_port first_address(char const* why) const {
     auto const& [type, index] = ranked_.front();
     auto const& text = request_.cluster.task_address(type, index);
@@ -266,7 +265,7 @@ class planner {
 
   plan_request const& request_;
   std::vector<task> tasks_;
-  std::vector<task> ranked_;  // training tasks by rank
+  std::vector<task> ranked_;
 };
 
 }  // namespace

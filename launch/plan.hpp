@@ -14,13 +14,13 @@
 namespace muster::launch {
 
 struct role {
-  std::string name;  // for example "worker:3"
+  std::string name;
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   /// Runs until all other programs have ended successfully, and is then stopped.
   bool serves = false;
-  std::string cwd{};                   // if empty, the launcher's directory is used
-  std::optional<process_user> user{};  // if not set, the launcher's user is used
+  std::string cwd{};
+  std::optional<process_user> user{};
 };
 
 struct plan_request {
@@ -32,7 +32,6 @@ struct plan_request {
   /// Tasks ("chief:0") and roles ("chief") whose success ends the run. If empty, all roles except
   /// `ps`.
   std::vector<std::string> ends_with{};
-  /// From TF_CONFIG, if set there.
   std::optional<std::string> rpc_layer{}, environment{};
   /// Address of a Muster server. If empty, process 0 serves the other processes.
   std::string server{};
@@ -44,7 +43,7 @@ struct plan_request {
   std::string store{};
   std::vector<std::string> command;
   std::string muster_program = "muster";  // runs the workers of in_graph
-  int restart = 0;                        // number of restarts so far
+  int restart = 0;
   int max_restarts = 0;
   /// Directory that contains python_site(), put first in the PYTHONPATH of tasks with a rank; can
   /// be empty.

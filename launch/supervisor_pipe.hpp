@@ -18,7 +18,6 @@ class supervisor_pipe {
   };
 
   supervisor_pipe(boost::asio::io_context& io, file_descriptor line, callbacks c);
-  /// Reads until the supervisor exits, without a deadline.
   void listen();
 
  private:

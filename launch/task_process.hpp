@@ -86,7 +86,7 @@ class task_process {
   std::deque<std::string> last_[2];
   reader out_, err_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer poll_timer_;  // runs while there are unfinished lines
+  boost::asio::steady_timer poll_timer_;
   bool polling_ = false;
 };
 

@@ -21,7 +21,7 @@ struct checked {
   opened from;
   server::journal::contents has;
   server::journal::found_blobs blobs;
-  std::optional<int> user;  ///< see user_of
+  std::optional<int> user;
 };
 
 void print_json(checked const& c);

@@ -29,7 +29,6 @@ std::string fixed(double n, int digits = 1) {
   return out.str();
 }
 
-// "0.1.0 (python 3.11.7)" becomes "0.1.0".
 std::string without_interpreter(std::string const& version) {
   return version.substr(0, version.find(" ("));
 }

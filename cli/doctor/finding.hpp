@@ -43,7 +43,6 @@ finding judge_certificate(std::string const& where, std::string const& subject,
                           std::chrono::sys_seconds begin, std::chrono::sys_seconds end,
                           std::chrono::sys_seconds now);
 
-/// `tasks` contains the workers' rows.
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
@@ -52,7 +51,6 @@ findings judge_versions(std::string const& here, std::string const& server,
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 
-/// Returns nothing if the version is unknown.
 findings judge_etcd(std::string const& version);
 
 findings judge_alerts(json::array const& items, std::string const& url);

@@ -89,7 +89,7 @@ finding check_free_port(std::string const& address) {
 }
 
 finding check_files() {
-  server::raise_file_limit();  // as the server does
+  server::raise_file_limit();
   return judge_files("a server started here", server::file_limit(), 0);
 }
 

@@ -20,7 +20,6 @@ struct log_search {
 
 void add_log_search(CLI::App& verb, log_search& s);
 
-/// `words` contains "search" and the text. Returns the exit status, which is 1 if no line matches.
 int search_logs(server_options const& o, log_search const& s,
                 std::vector<std::string> const& words);
 

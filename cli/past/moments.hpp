@@ -9,7 +9,6 @@
 
 namespace muster::cli {
 
-/// Returns for example "2026-11-27 03:12:05".
 std::string local_time(std::int64_t ms);
 
 /// Returns Unix ms. Accepts an age ("10m"), the most recent "03:12" or "03:12:05",

@@ -102,7 +102,7 @@ void gathering::add_machines(std::int64_t from, std::string const& cluster,
 json::array logs(rest& server, std::string const& path, json::value const& program,
                  json::array const& ranks) {
   json::array out;
-  std::map<std::string, std::string> away;  // reason by worker
+  std::map<std::string, std::string> away;
   auto const& rank = field_of(field_of(program, "cause"), "rank");
   for (bool const of_cause : {true, false})
     for (auto const& r : failed_first(ranks)) {

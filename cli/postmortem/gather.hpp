@@ -9,7 +9,7 @@
 
 namespace muster::cli::postmortem {
 
-constexpr std::size_t logs_max = 64;     // number of ranks
+constexpr std::size_t logs_max = 64;
 constexpr std::size_t events_max = 200;  // the newest within the report's time
 constexpr std::size_t events_asked = 10'000;
 

@@ -7,7 +7,7 @@
 
 namespace muster::cli::postmortem {
 
-constexpr std::size_t text_bytes_max = 2'000;  // limit of a name or a sentence
+constexpr std::size_t text_bytes_max = 2'000;
 
 /// Writes control characters and directional marks as numbers. Cuts the end of a long text, and
 /// states how much was omitted.
@@ -19,7 +19,6 @@ std::string lines(std::string_view text, std::size_t bytes_max);
 /// "07:43:58.371". For 0, both return an empty string.
 std::string utc(std::int64_t ms, bool exact = false);
 std::string clock_of(std::int64_t ms);
-/// Returns for example "0.3 ms", "12.3 s", "3 min 5 s" or "3 d 4 h".
 std::string lasted(double ms);
 std::string in_bytes(double bytes);
 std::string plural(std::uint64_t n, std::string const& what);

@@ -10,7 +10,7 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t failed_looked_at_max = 1'000;
 constexpr std::size_t failures_max = 20;
-constexpr std::size_t log_lines_max = 100;  // for the first closure of each failure
+constexpr std::size_t log_lines_max = 100;
 constexpr std::size_t traceback_bytes_max = 32 << 10, printed_bytes_max = 64 << 10;
 
 /// Returns one closure of each distinct failure as {closure, count}, most frequent first, and

@@ -11,7 +11,7 @@ namespace muster::cli::postmortem {
 namespace {
 
 constexpr int width = 1000;
-constexpr int narrowest = 3;  // pixels that are still visible
+constexpr int narrowest = 3;
 
 struct scale {
   std::int64_t from, to;

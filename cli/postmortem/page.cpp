@@ -102,7 +102,7 @@ std::string facts(json::value const& object, std::string_view keys) {
 std::string table(std::string const& title, json::array const& list, std::string_view keys) {
   if (list.empty()) return {};
   std::string head, rows;
-  std::vector<named> used;  // columns without any value are omitted
+  std::vector<named> used;
   for (auto& n : all_of(keys))
     if (std::any_of(list.begin(), list.end(),
                     [&](auto const& v) { return !shown(v, n.key).empty(); }))

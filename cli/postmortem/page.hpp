@@ -26,10 +26,8 @@ std::string fact(std::string const& title, std::string const& value);
 std::string table(std::string const& title, json::array const& list, std::string_view keys);
 /// Adds `after_ms` to each entry: the time from `begun` to the time in `key`.
 json::array since(json::array list, std::string_view key, std::int64_t begun);
-/// Returns for example "<b>train</b> has failed at 2026-11-27 07:43:58 UTC".
 std::string how_it_is(json::value const& object);
 std::string folded(std::string const& title, std::string const& body, bool open = false);
-/// Returns an empty string without a body.
 std::string headed(std::string const& title, std::string const& body);
 
 struct section {
@@ -38,9 +36,9 @@ struct section {
 };
 
 struct page {
-  std::string kind, title;  // "program", and its name
-  std::string tone;         // tone of the verdict: "bad", "good" or empty
-  std::string verdict;      // HTML
+  std::string kind, title;
+  std::string tone;     // tone of the verdict: "bad", "good" or empty
+  std::string verdict;  // HTML
   std::vector<section> sections{};
   /// Returns the whole file: the sections, machines and events of that time, settings, and missing
   /// data.

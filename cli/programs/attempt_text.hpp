@@ -7,7 +7,6 @@
 
 namespace muster::cli {
 
-/// Formats the answer of GET /api/v1/programs/{id}/attempts/{attempt}.
 std::string attempt_text(json::value const& answer);
 
 /// Returns "status 3", "signal 9", or why the rank could not be started. Returns an empty string if

@@ -13,7 +13,6 @@
 namespace muster::cli {
 namespace {
 
-// Requested members; all others are results.
 constexpr char const* spec_members[] = {
     "name",         "cluster",       "command",          "tasks",       "per_worker",
     "env",          "working_dir",   "upload",           "preload",     "store",
@@ -24,7 +23,7 @@ constexpr char const* spec_members[] = {
 struct side {
   json::value program;
   json::object facts;
-  std::map<std::string, double> step_ms, late_ms;  // keys are hosts
+  std::map<std::string, double> step_ms, late_ms;
 };
 
 std::int64_t unix_ms() {
@@ -46,7 +45,7 @@ void add_hosts_steps(rest& server, std::string const& path, side& s) {
 
 void add_latecomers(rest& server, std::string const& path, std::string const& attempt, side& s) {
   auto const answer = server.send("GET", path + "/attempts/" + attempt);
-  if (!answer.ok()) return;  // the attempt was forgotten
+  if (!answer.ok()) return;
   auto const detail = json::parse(answer.body);
   for (auto const& l : list_of(detail, "latecomers")) {
     auto& worst = s.late_ms[text_of(l, "host")];

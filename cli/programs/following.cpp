@@ -51,7 +51,6 @@ class follower {
   }
 
  private:
-  // Returns early on a signal.
   void rest_for(std::chrono::milliseconds time) const {
     auto const until = std::chrono::steady_clock::now() + time;
     while (signals == passed_on_ && std::chrono::steady_clock::now() < until)

@@ -20,7 +20,6 @@ std::string rank_label_of(json::value const& rank, char const* number = "rank",
 /// Returns sentences about lost workers that may still be running ranks.
 std::vector<std::string> losses_of(json::value const& program);
 
-/// In numerical order.
 json::array ranks_of(rest& server, std::string const& path);
 
 /// Returns how many ranks started without `preload`, and the reason of the first; can be empty.

@@ -19,7 +19,7 @@ struct rank_logs_asked {
   std::int64_t attempt = 0;            // first to read; 0 means the last
   std::optional<std::int64_t> rank{};  // if not set, all ranks are printed
   bool one_attempt = false;
-  bool once = false;  // do not wait for more
+  bool once = false;
 };
 
 class rank_log_reader {
@@ -44,7 +44,7 @@ class rank_log_reader {
   struct rank {
     std::string label;
     std::uint64_t offset = 0;
-    std::optional<std::uint64_t> size{};  // size at the first query
+    std::optional<std::uint64_t> size{};
     bool complete = false;
     bool gone = false;  // the server reports that the log is unavailable
     std::unique_ptr<line_splitter> lines{};

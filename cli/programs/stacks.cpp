@@ -24,7 +24,6 @@ constexpr std::pair<std::string_view, char const*> sentences[] = {
     {"BUSY", "its worker is already serving two requests; try again"},
     {"UNKNOWN", "the rank has exited"}};
 
-// Returns "0-1,3" for {0, 1, 3}.
 std::string in_ranges(std::set<std::uint64_t> const& numbers) {
   std::string said;
   for (auto it = numbers.begin(); it != numbers.end();) {
@@ -40,7 +39,7 @@ std::string in_ranges(std::set<std::uint64_t> const& numbers) {
 // Returns "ranks 0-1,3 on host-a; rank 8 on host-b", with at most `named_max` hosts.
 std::string ranks_in_short(json::array const& ranks) {
   constexpr std::size_t named_max = 6;
-  std::map<std::string, std::set<std::uint64_t>> of;  // keys are hosts
+  std::map<std::string, std::set<std::uint64_t>> of;
   for (auto const& r : ranks) of[text_of(r, "host")].insert(count_of(r, "rank"));
   std::string said;
   std::size_t named = 0;

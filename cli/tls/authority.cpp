@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t name_bytes_max = 64;  // limit of a common name
+constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t hosts_max = 100;
 constexpr std::size_t host_bytes_max = 253;
 constexpr long day = 24 * 60 * 60;

@@ -31,7 +31,6 @@ muster::status make_authority(std::filesystem::path const& directory, unsigned d
 /// has expired or cannot be read, or the system's error about a file.
 muster::status issue(std::filesystem::path const& directory, certificate_request const& r);
 
-/// Returns localhost with its addresses, and this machine's name.
 std::vector<std::string> default_hosts();
 
 }  // namespace muster::cli

@@ -16,8 +16,8 @@ using steady = std::chrono::steady_clock;
 struct frame {
   json::value version, overview;
   json::array tasks;
-  json::array programs;  // newest unfinished programs
-  json::array slowest;   // running closures, earliest start first
+  json::array programs;
+  json::array slowest;  // running closures, earliest start first
   std::size_t alerts = 0;
   steady::time_point at;
 };
@@ -47,7 +47,7 @@ class rates {
 
 struct view_options {
   order sorted = order::task;
-  std::size_t width = std::string::npos, height = std::string::npos;  // size of the terminal
+  std::size_t width = std::string::npos, height = std::string::npos;
   std::string url;
   std::string away;  // why there is no newer frame; can be empty
 };

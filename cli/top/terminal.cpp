@@ -67,7 +67,7 @@ terminal::heard terminal::read_signal() {
   auto const signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGTSTP) {
     give_back();
-    ::raise(SIGSTOP);  // stops the process until SIGCONT
+    ::raise(SIGSTOP);
     take();
   }
   bool const stops = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
@@ -86,7 +86,7 @@ terminal::heard terminal::wait() {
   }
   char key = 0;
   if (::read(STDIN_FILENO, &key, 1) == 1) return {event::key, key, 0};
-  return {event::stopped, 0, SIGHUP};  // the terminal was closed
+  return {event::stopped, 0, SIGHUP};
 }
 
 terminal::size terminal::measure() const {

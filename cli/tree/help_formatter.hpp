@@ -35,7 +35,7 @@ class help_formatter : public CLI::Formatter {
   std::string in_two_columns(std::string const& left, std::string const& right) const;
 
   std::size_t columns_;
-  mutable bool brief_ = false;  // while make_help runs
+  mutable bool brief_ = false;
   mutable std::size_t left_out_ = 0;
 };
 

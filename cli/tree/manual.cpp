@@ -9,7 +9,6 @@
 namespace muster::cli {
 namespace {
 
-// Returns the number of a character, which every formatter understands.
 std::string code_point(std::string_view text, std::size_t& at) {
   auto const first = static_cast<unsigned char>(text[at]);
   std::size_t const more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;

@@ -9,9 +9,9 @@
 namespace muster::cli {
 
 struct option_info {
-  std::vector<std::string> names;    // "-o", "--file"; empty for a positional argument
-  std::string value;                 // "FILE"; empty without a value
-  std::vector<std::string> choices;  // possible values, if listed
+  std::vector<std::string> names;  // "-o", "--file"; empty for a positional argument
+  std::string value;               // "FILE"; empty without a value
+  std::vector<std::string> choices;
   std::string about;
   bool required = false;
 
@@ -39,14 +39,11 @@ std::string bash_completion(command_info const& top);
 std::string zsh_completion(command_info const& top);
 std::string fish_completion(command_info const& top);
 
-// Man pages in roff with the man(7) macros.
-
 /// Returns for example "muster-bench-kv".
 std::string page_name(command_info const& v);
 struct edition {
-  std::string version, date;  // "0.1.0", "2026-01-31"
+  std::string version, date;
 };
-/// Returns a page of section 1. `top` is the whole program.
 std::string man_page(command_info const& v, command_info const& top, edition const& e);
 
 }  // namespace muster::cli

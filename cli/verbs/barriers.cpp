@@ -122,7 +122,7 @@ void show_stragglers(json::value const& s, output_format output) {
       {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
   for (auto const& t : list_of(s, "tasks")) {
-    if (++rows > 20) break;  // --output json contains all rows
+    if (++rows > 20) break;
     tasks.add({text_of(t, "task"), host_text(t), text_of(t, "last"), text_of(t, "barriers"),
                ms_exact(t, "late_mean_ms"), ms_exact(t, "late_max_ms")});
   }

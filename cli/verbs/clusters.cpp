@@ -170,7 +170,6 @@ void create(rest& server, parsed_action const& words, clusters_options const& o)
               << text_of(c, "address") << '\n';
 }
 
-/// Converts "worker:1" to "worker/1" in a path.
 std::string task_path(parsed_action const& words, std::string const& task) {
   auto const colon = task.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == task.size())

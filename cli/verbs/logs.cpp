@@ -21,7 +21,6 @@ struct logs_options : server_options {
 
 constexpr std::initializer_list<target> logged{target::closure, target::job, target::program};
 
-// Maximum wait of one request.
 constexpr auto one_look = std::chrono::seconds(30);
 
 bool has_several(rest& server, std::string const& id) {

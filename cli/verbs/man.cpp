@@ -18,7 +18,6 @@ struct man_options {
   CLI::App* program = nullptr;
 };
 
-// Uses today's date, or SOURCE_DATE_EPOCH for reproducible builds.
 edition this_edition() {
   auto const* given = std::getenv("SOURCE_DATE_EPOCH");
   auto const seconds = given ? muster::parse_number(given) : std::nullopt;

@@ -19,7 +19,6 @@ struct per_worker_options : server_options {
 
 std::string const values = "/api/v1/per_worker_values";
 
-/// Returns for example "3 READY, 1 failed, 1 ABORTED".
 std::string in_short_of(json::value const& v) {
   std::map<std::string, std::size_t> counts;
   for (auto const& part : list_of(v, "components")) {

@@ -51,8 +51,6 @@ std::string steps_in_short(json::value const& steps) {
          (each.empty() ? "" : ", " + each + " ms per step");
 }
 
-// Returns "rank 3 on host-b: 6.1% behind, step after step; the same host in 2 attempts; 'muster
-// cordon …'".
 std::string slow_text(json::value const& s) {
   auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
   if (text_of(s, "chronic") == "true") {

@@ -23,9 +23,9 @@ struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
-  std::string of_task;    // "worker:1", "worker" or ":1"; empty for this process's own task
-  std::string rpc_layer;  // "none" prints only the address
-  std::string devices;    // a file with device names, or "-"
+  std::string of_task;  // "worker:1", "worker" or ":1"; empty for this process's own task
+  std::string rpc_layer;
+  std::string devices;  // a file with device names, or "-"
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
   output_format output = output_format::json;
@@ -76,7 +76,6 @@ struct task_choice {
   std::optional<int> index;
 };
 
-/// @throws command_error (usage)
 task_choice chosen_task(std::string const& text) {
   task_choice chosen;
   auto const colon = text.rfind(':');

@@ -56,7 +56,7 @@ json::value send(rest& server, submit_options const& o, wait_limit const& limit)
 }
 
 constexpr auto redraw_every = 200ms;
-constexpr auto look_every = 1s;  // without a terminal
+constexpr auto look_every = 1s;
 // Interval at which the thread that prints results checks whether it must end.
 constexpr auto results_patience = 1s;
 

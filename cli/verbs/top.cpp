@@ -38,7 +38,7 @@ class asker {
   struct seen {
     std::optional<top::frame> frame;
     top::rates rates;
-    std::string away;                    // why there is no newer frame
+    std::string away;
     std::optional<command_error> never;  // set if there was no frame at all
   };
   seen now() const {
@@ -74,7 +74,7 @@ class asker {
 
   top_options const options_;
   std::function<void()> const news_;
-  mutable std::mutex mutex_;  // protects seen_
+  mutable std::mutex mutex_;
   std::condition_variable_any over_;
   seen seen_;
   std::jthread thread_;

@@ -165,9 +165,9 @@ class config_reader {
 
   std::istream& text_;
   config_file file_;
-  std::map<std::string, std::size_t, std::less<>> sections_;  // line numbers by name
+  std::map<std::string, std::size_t, std::less<>> sections_;
   std::string section_, buffer_;
-  std::string_view left_;  // rest of the line in the buffer
+  std::string_view left_;
   std::size_t line_ = 0;
 };
 

@@ -11,8 +11,8 @@
 namespace muster::cli {
 
 struct config_value {
-  std::vector<std::string> texts;  // one string, or the strings of a list
-  std::size_t line = 0;            // line number, from 1
+  std::vector<std::string> texts;
+  std::size_t line = 0;
 };
 
 struct config_file {

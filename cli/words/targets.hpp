@@ -13,8 +13,8 @@ enum class target { closure, value, job, program, object, dataset, per_worker, t
 
 struct found_target {
   target kind;
-  std::string id;      // "job_…"; for an object, as given; for a task, "worker:3"
-  std::string path{};  // for example "/api/v1/jobs/job_…"
+  std::string id;  // "job_…"; for an object, as given; for a task, "worker:3"
+  std::string path{};
   bool by_name = false;
 };
 
@@ -30,7 +30,6 @@ struct target_options {
 found_target find_target(rest& server, std::string const& word, std::initializer_list<target> kinds,
                          target_options const& o = {});
 
-/// Returns for example "CLOSURE_ID|JOB|PROGRAM".
 std::string target_words(std::initializer_list<target> kinds);
 
 }  // namespace muster::cli

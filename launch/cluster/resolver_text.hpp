@@ -13,7 +13,6 @@ namespace muster::cluster {
 /// Returns the text in quotes, fit for one terminal line: control characters as \xNN, at most 80
 /// bytes.
 std::string quoted(std::string_view text);
-/// Writes control characters as \xNN.
 std::string printable(std::string_view text);
 /// Returns for example "chief, worker", or "none". After 20 names, the list ends with "and 7 more".
 std::string listed(std::vector<std::string> const& names);

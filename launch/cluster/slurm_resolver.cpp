@@ -16,7 +16,7 @@ struct slurm_resolver::step {
 
   std::vector<std::string> hosts;
   std::vector<int> tasks_of_host;
-  int rank = 0;  // rank of this process
+  int rank = 0;
   std::vector<place> places;
 
   int tasks() const { return static_cast<int>(places.size()); }
@@ -123,7 +123,6 @@ std::vector<std::string> visible_devices(std::string_view text) {
   return devices;
 }
 
-/// Returns 0 without a driver.
 int gpus_of_driver() {
   std::error_code error;
   auto const folder = std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
 
-/// Position of a value for errors, such as "TF_CONFIG: cluster.worker[1]".
 struct place {
   std::string origin;
   std::string path;

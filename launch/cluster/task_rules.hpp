@@ -16,8 +16,6 @@ struct task_fields {
   std::string type;
   std::string index;
 };
-/// Checks that the type is a job of the spec, unless it is evaluator or the spec is empty, and that
-/// the index exists.
 void check_task(cluster_spec const& spec, std::optional<std::string> const& type,
                 std::optional<int> index, task_fields const& names);
 

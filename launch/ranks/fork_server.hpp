@@ -44,7 +44,7 @@ class fork_server {
   ~fork_server();
 
   fork_plan const& plan() const { return plan_; }
-  pid_t pid() const { return pid_; }  // 0 without a process
+  pid_t pid() const { return pid_; }
   /// Empty while the server imports modules or can fork.
   std::string const& why_not() const { return why_not_; }
   /// Returns whether the server was killed. A new server with the same plan may succeed.
@@ -56,7 +56,6 @@ class fork_server {
   /// call.
   /// @pre The server has settled and role.python is set.
   void fork(rank_role const& role, on_forked done);
-  /// Cancels all callbacks.
   void forget();
   /// Handles the exit of a child that is about to be reaped. The end of the server's pipe is not
   /// sufficient, because a process forked by an imported module can keep the pipe open.

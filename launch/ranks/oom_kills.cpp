@@ -1,4 +1,3 @@
-// Reads memory.events (version 2) and memory.oom_control (version 1).
 #include "launch/ranks/oom_kills.hpp"
 
 #include <fstream>

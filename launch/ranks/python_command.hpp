@@ -8,8 +8,8 @@ namespace muster::launch {
 
 struct python_command {
   std::vector<std::string> interpreter;
-  char mode = 's';                 // s: script, m: module, c: code
-  std::vector<std::string> words;  // the script, module or code, and its arguments
+  char mode = 's';  // s: script, m: module, c: code
+  std::vector<std::string> words;
 };
 
 /// @throws std::invalid_argument that explains why the program cannot run in a fork

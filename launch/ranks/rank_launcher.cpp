@@ -94,7 +94,6 @@ class rank_launcher {
     io_.stop();
   }
 
-  // Applies to the ranks in the last start order.
   void stop(stop_order const& order) {
     if (next_)
       next_stops_.push_back(order);
@@ -167,7 +166,7 @@ class rank_launcher {
   std::unique_ptr<rank_set> ranks_;  // set from the start order until no process remains
   std::optional<start_order> next_;  // waits for that, with its stop orders
   std::vector<stop_order> next_stops_;
-  bool keeps_fork_server_ = false;  // keep running without ranks
+  bool keeps_fork_server_ = false;
   int status_ = 0;
 };
 

@@ -52,7 +52,6 @@ cluster_spec cluster_of(json::object const& start) {
   return cluster_spec(std::move(jobs));
 }
 
-// Also sets HOME and similar variables.
 process_user user_named(std::string const& name, environment_map& environment) {
   auto const* entry = ::getpwnam(name.c_str());
   if (!entry)

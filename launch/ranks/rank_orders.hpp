@@ -43,7 +43,7 @@ struct start_order {
 };
 
 struct stop_order {
-  std::vector<std::uint32_t> ranks;  // empty for all
+  std::vector<std::uint32_t> ranks;
   int signal = 0;
   std::chrono::milliseconds grace{};  // 0 means SIGKILL immediately
 };

@@ -51,9 +51,9 @@ class rank_set {
   struct rank {
     explicit rank(boost::asio::io_context& io) : killing(io) {}
     rank_end end{};
-    std::unique_ptr<rank_role> waits;       // set while the rank waits for the fork server
-    std::unique_ptr<step_lines> steps;      // nullptr if the program reports steps itself
-    std::unique_ptr<task_process> process;  // nullptr if not started
+    std::unique_ptr<rank_role> waits;   // set while the rank waits for the fork server
+    std::unique_ptr<step_lines> steps;  // nullptr if the program reports steps itself
+    std::unique_ptr<task_process> process;
     boost::asio::steady_timer killing;
     clock::time_point kill_at = clock::time_point::max();
     bool over = false;

@@ -34,8 +34,9 @@ struct named_barrier {
 
 struct copied {
   std::vector<coordination::cluster_view> clusters;
+  // Parallel to `clusters`:
   std::vector<bool> worked;
-  std::vector<bool> ends;  // these lists are parallel to `clusters`
+  std::vector<bool> ends;
   std::vector<std::uint64_t> failed_jobs;
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;

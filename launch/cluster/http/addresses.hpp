@@ -13,7 +13,6 @@ std::string host_port(std::string const& host, std::int64_t port, std::string co
 /// Parses "host", "host:1", "[fd00::1]:1", "[fd00::1]" or "fd00::1", with or without "grpc://".
 std::string parse_endpoint(std::string_view text, int default_port, std::string const& origin);
 
-/// Returns for example "10.0.0.1" or "fd00::1".
 std::string host_of(std::string const& address);
 
 bool is_loopback(std::string const& host);

@@ -84,7 +84,6 @@ struct api_client::attempts {
     return service.limits.total - gone;
   }
 
-  /// Returns false if no tries or no time remain.
   bool next(std::optional<milliseconds> asked_for) const {
     auto const& l = service.limits;
     if (made >= l.tries) return false;

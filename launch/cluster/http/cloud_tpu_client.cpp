@@ -176,7 +176,6 @@ void cloud_tpu_client::wait_for_healthy(milliseconds timeout, milliseconds inter
       seen = "health: \"" + printable(n.health) + "\", state: \"" + printable(n.state) + "\"";
       if (!n.health_description.empty()) seen += " (" + printable(n.health_description) + ")";
     } catch (cluster_error const& e) {
-      // Waits after a transient error, as for an unhealthy TPU.
       if (e.kind() != cluster_error::code::unreachable) throw;
       seen = e.what();
     }

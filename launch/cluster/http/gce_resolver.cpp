@@ -18,7 +18,7 @@ using cluster::quoted;
 
 struct gce_resolver::machine {
   std::string name;
-  std::string path;  // "projects/p/zones/z/instances/name"
+  std::string path;
 };
 
 gce_resolver::gce_resolver(environment_lookup environment, options o)

@@ -72,7 +72,7 @@ std::string google_metadata::get(std::string const& path) {
 }
 
 std::string google_metadata::zone() {
-  auto const path = get("instance/zone");  // for example projects/123/zones/us-central1-b
+  auto const path = get("instance/zone");
   return path.substr(path.rfind('/') + 1);
 }
 

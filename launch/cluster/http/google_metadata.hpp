@@ -36,7 +36,6 @@ class google_metadata {
   std::string get(std::string const& path);
 
   std::string project() { return get("project/project-id"); }
-  /// Returns for example "us-central1-b".
   std::string zone();
   std::string local_ip() { return get("instance/network-interfaces/0/ip"); }
   std::string token();

@@ -25,10 +25,8 @@ class json_place {
   std::optional<json_place> find(std::string_view key) const;
   json_place at(std::size_t index) const;
   std::vector<json_place> items() const;
-  /// Returns an empty list if the member is missing.
   std::vector<json_place> items_of(std::string_view key) const;
 
-  /// Returns nothing if the member is missing.
   std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
 
   // Throw cluster_error invalid: "https://…: items[3].status.phase is a number, not a string"

@@ -17,7 +17,7 @@ namespace cluster {
 
 struct kubernetes_pod {
   std::string name_space, name, phase, pod_ip, host_ip;
-  bool ending = false;        // the pod is being deleted
+  bool ending = false;
   std::string hostname = {};  // if empty, the pod's name is used
   /// {"GPU", 8} for a container limited to nvidia.com/gpu: 8.
   std::map<std::string, int> accelerators = {};

@@ -20,7 +20,6 @@ struct tpu_devices {
   int per_host() const;
 };
 
-/// Ignores other devices.
 tpu_devices find_tpu_devices(std::vector<std::string> const& names);
 
 /// Returns the cores of all hosts: the number in a type such as "v3-32" or "v5litepod-16".

@@ -16,7 +16,6 @@ using cluster::missing;
 
 namespace {
 
-/// Default gRPC port of `muster serve`.
 constexpr int serve_port = 8476;
 
 constexpr std::chrono::seconds lookup_time{10};

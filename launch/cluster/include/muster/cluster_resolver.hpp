@@ -47,7 +47,6 @@ class cluster_resolver {
   virtual void task_type(std::optional<std::string> type) { task_type_ = std::move(type); }
   virtual void task_id(std::optional<int> id) { task_id_ = id; }
 
-  /// Returns "" or "google".
   virtual std::string environment() { return environment_; }
   virtual std::string rpc_layer() { return rpc_layer_; }
   virtual void rpc_layer(std::string layer) { rpc_layer_ = std::move(layer); }

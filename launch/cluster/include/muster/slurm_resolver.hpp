@@ -29,7 +29,6 @@ class slurm_resolver : public cluster_resolver {
     /// each node.
     std::optional<std::string> tasks_per_node = {};
     std::optional<std::string> rpc_layer = {};
-    /// Tests replace this function.
     std::function<int()> count_gpus = {};
   };
 

@@ -24,7 +24,6 @@ struct tf_config {
   /// An empty string differs from a missing one.
   std::optional<std::string> rpc_layer;
   std::optional<std::string> environment;
-  /// Overrides the address of any task.
   std::optional<std::string> session_master;
   /// Whether the text contains `cluster`, and a `task` that is not empty.
   bool has_cluster = false;

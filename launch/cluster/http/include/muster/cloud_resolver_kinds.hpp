@@ -8,11 +8,9 @@
 
 namespace muster {
 
-/// Adds kubernetes, gce and tpu.
 void add_cloud_resolver_kinds(resolver_kinds& kinds,
                               cluster::time_source const& time = cluster::real_time());
 
-/// Includes the local kinds.
 resolver_kinds all_resolver_kinds();
 
 }  // namespace muster

@@ -18,16 +18,16 @@ class google_credentials;
 class google_metadata;
 
 struct tpu_symptom {
-  std::string type;  // for example "OUT_OF_MEMORY"
-  std::string at;    // RFC 3339
+  std::string type;
+  std::string at;  // RFC 3339
   std::string worker_id;
   std::string details;
-  std::string where;  // location for errors about the node
+  std::string where;
 };
 
 struct tpu_node {
   std::string state, health, health_description;
-  std::string accelerator_type;      // for example "v3-32"
+  std::string accelerator_type;
   std::string generation, topology;  // for example "V4", "2x2x4"; can be empty
   std::string runtime_version;
   std::vector<std::string> endpoints;  // for example "10.0.0.1:8470"; empty while the TPU is being

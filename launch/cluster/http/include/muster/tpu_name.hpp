@@ -13,7 +13,7 @@ struct tpu_name {
   std::string name;
   bool local = false;                  // the chips of this machine
   std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
-  std::string project, zone;           // set if the given name contains them
+  std::string project, zone;
 
   /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.
   std::string master = {};

@@ -16,7 +16,6 @@ class tpu_resolver : public cluster_resolver {
   struct options {
     cluster::cloud_tpu_client::options tpu = {};
     std::string job_name = "worker";
-    /// If empty, the cluster has no coordinator.
     std::string coordinator_name = {};
     /// If empty, the address is that of this machine as seen by the TPU, with the port of
     /// `start_coordinator`.
