@@ -49,7 +49,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
 /// @param name of the input, for errors
 /// @param number of the line, from 1
 /// @return false at the end of the input
-/// @throws command_error (usage) if the line is longer
+/// @throws command_error (usage) for a longer line
 bool read_line(std::istream& lines, std::string& line, std::string const& name, std::size_t number);
 
 }  // namespace muster::cli

@@ -132,7 +132,7 @@ std::string in_short(json::value const& failure);
 /// Returns in_short(), " (worker:2, attempt 1)", and the traceback.
 std::string in_full(json::value const& failure);
 
-// Access to fields. A field that is missing or has another type reads as empty or 0, so that
+// Access to fields. A field that is missing or has another type is read as empty or 0, so that
 // commands work with newer servers.
 std::string text_of(json::value const& object, std::string_view key);
 std::int64_t number_of(json::value const& object, std::string_view key);

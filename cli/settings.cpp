@@ -150,8 +150,8 @@ bool has_gpus(CLI::App const& verb, std::set<CLI::Option const*> const& given) {
   return std::any_of(all.begin(), all.end(), [](auto const& r) { return r.starts_with("gpu="); });
 }
 
-/// Returns whether an excluding option was given. A token file also excludes a token, and
-/// `--resource gpu=N` excludes `--gpus`.
+/// Returns whether an option that excludes this option is set. A token file also excludes a token,
+/// and `--resource gpu=N` excludes `--gpus`.
 bool is_excluded(CLI::Option const& option, CLI::App const& verb,
                  std::set<CLI::Option const*> const& given) {
   auto const has_value = [&given](CLI::Option const* o) { return given.contains(o); };

@@ -1,4 +1,4 @@
-// How the programs of a run ended, with a description. Any thread.
+// The results of a run's programs, and their descriptions. Any thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Output of all tasks: to stdout and stderr of this process, prefixed with the task name, and to
-// one file for each task. Owned by the launcher, one thread.
+// one file for each task. Owned by the launcher and used on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

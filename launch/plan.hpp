@@ -54,7 +54,7 @@ struct plan_request {
 
 /// Returns the programs in the order chiefs, workers, ps, evaluators, and other roles, which train
 /// like workers.
-/// @pre The cluster is valid (cluster_rules.hpp) and contains the own task.
+/// @pre The cluster is valid (cluster_rules.hpp) and contains `own`.
 /// @throws cluster_error if an address lacks a required port, for in_graph without a server,
 ///   and if `ends_with` names an unknown task
 std::vector<role> plan(plan_request const& request);

@@ -136,7 +136,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   return out;
 }
 
-// The bar ends where the rank's end is known.
+// The bar ends when the rank ended or, if this time is unknown, with the attempt.
 lane::bar bar_of(json::value const& a, std::int64_t rank, json::value const& r, std::int64_t now) {
   auto const ended = number_of(a, "ended_ms"), own = number_of(r, "ended_ms");
   auto const& cause = field_of(a, "cause");

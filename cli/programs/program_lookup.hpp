@@ -22,7 +22,7 @@ std::vector<std::string> losses_of(json::value const& program);
 
 json::array ranks_of(rest& server, std::string const& path);
 
-/// Returns how many ranks started without `preload`, and the reason of the first; can be empty.
+/// Returns how many ranks started without `preload`, and the first reason; can be empty.
 std::string without_preload(json::array const& ranks);
 
 bool has_ended(json::value const& program);

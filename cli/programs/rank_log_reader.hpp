@@ -30,7 +30,7 @@ class rank_log_reader {
   enum class left {
     more,
     waiting,  // a later query may return more
-    nothing   // complete, or the rest is unavailable
+    nothing   // complete, or the remaining output is unavailable
   };
   /// Prints new output. `program` and `ranks` are answers of the server; query `program` first.
   left look(json::value const& program, json::array const& ranks);
@@ -49,7 +49,7 @@ class rank_log_reader {
     bool gone = false;  // the server reports that the log is unavailable
     std::unique_ptr<line_splitter> lines{};
   };
-  /// Returns the ranks by number, with labels as far as known.
+  /// Returns the ranks by number, with the known labels.
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
   left read_all_logs(json::array const& ranks, bool last, bool over);
   void print(rank const& r, std::string_view line);

@@ -34,7 +34,7 @@ std::vector<command_info const*> all_verbs(command_info const& top);
 
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
 
-// Completes commands, flags, choices and files, but not IDs, which only the server knows.
+// Completes commands, flags, choices and files, but not IDs, which only the server can list.
 std::string bash_completion(command_info const& top);
 std::string zsh_completion(command_info const& top);
 std::string fish_completion(command_info const& top);

@@ -15,7 +15,7 @@ struct functions_options : server_options {
   std::size_t limit = 1000;
 };
 
-// Describes the arguments of bundled functions, because servers know only names.
+// Describes the arguments of bundled functions, because servers store only the names.
 std::string arguments_of(std::string const& function) {
   static std::map<std::string, char const*> const known = {
       {"muster.noop", ""},

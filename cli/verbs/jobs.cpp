@@ -39,7 +39,7 @@ std::string not_kept(json::value const& job) {
                 : "; " + with_thousands(n) + " not kept after a restart of the server";
 }
 
-// A stream has a generation. A stream that holds values may be waiting for its client.
+// A stream has a generation. A stream that stores values may be waiting for its client.
 std::string kind_of(json::value const& job) {
   auto const& generation = field_of(job, "generation");
   if (generation.is_null()) return "job";

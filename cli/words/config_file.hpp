@@ -27,7 +27,7 @@ struct config_file {
 /// Tables and keys must not be repeated.
 /// @throws command_error (usage) that contains the file and the line
 config_file parse_config(std::istream& text, std::string const& path);
-/// Reads at most 1 MiB. An empty path gives no settings.
+/// Reads at most 1 MiB. For an empty path, returns no settings.
 config_file read_config(std::string const& path);
 
 /// The inverse of parse_config() for a value.

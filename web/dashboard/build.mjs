@@ -1,12 +1,12 @@
-// Bundles src/ into index.html, the scripts, app.css and icon.svg, each with a .gz file, and writes manifest.json. The output is
-// reproducible: no times, no random names.
+// Bundles src/ into index.html, the scripts, app.css and icon.svg, each with a .gz file, and writes manifest.json. The
+// output is reproducible: no times, no random names.
 //
 //   node build.mjs            into $MUSTER_WEB_OUT or dist/
 //   node build.mjs --tests    builds the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
 //
-// Pages are in a few scripts, loaded when a page is first opened (src/pages.tsx); esbuild splits off their common parts. The
-// names of scripts and styles contain a hash of the content, so that browsers can cache them forever. manifest.json has no hash
-// and names every file, so servers need to know no other name.
+// Pages are in a few scripts, loaded when a page is first opened (src/pages.tsx); esbuild splits off their common
+// parts. The names of scripts and styles contain a hash of the content, so that browsers can cache them forever.
+// manifest.json has no hash and names every file, so servers need only this name.
 
 import { spawnSync } from 'node:child_process';
 import { build } from 'esbuild';
@@ -68,7 +68,7 @@ const named = (source) => [...outputs].find(([, output]) => output.entryPoint ==
 const app = named('src/main.tsx');
 const css = named('src/app.css');
 
-// Deletes the files of the previous build. Their names have other hashes, so they would accumulate.
+// Deletes the files of the previous build. The names of old files have other hashes, so they would accumulate.
 function forget() {
   const manifest = join(out, 'manifest.json');
   if (!existsSync(manifest)) return;
@@ -84,7 +84,7 @@ function needs(name, found = new Set()) {
 }
 const first = new Set(['index.html', 'icon.svg', css, ...needs(app), ...needs(named('src/overview.tsx'))]);
 
-// Lets the browser load all of them at once, instead of each after the one that imports it.
+// Lets the browser load all of them at once, instead of each after the script that imports it.
 const ahead = [...first].filter((name) => name.endsWith('.js') && name !== app).map((name) => `<link rel="modulepreload" href="/${name}">\n`);
 const html = readFileSync(join(here, 'src/index.html'), 'utf8')
   .replace('</head>', `${ahead.join('')}</head>`)

@@ -62,7 +62,7 @@ class engine_gateway {
   /// Returns false if the gateway is closed; `work` is then destroyed without running. Otherwise
   /// `work` runs, or is destroyed if the engine ends first.
   bool post(std::function<void(engine_services&)> work);
-  /// Before open() and after close(), the server is not ready and requests are answered
+  /// Before open() and after close(), the server is not ready and requests are answered with
   /// UNAVAILABLE.
   void open() { closed_ = false; }
   void close() { closed_ = true; }

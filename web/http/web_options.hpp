@@ -32,7 +32,7 @@ struct web_timeouts {
   std::chrono::milliseconds body = std::chrono::seconds(30);   // time for each 64 KiB of a request
                                                                // body
   std::chrono::milliseconds write = std::chrono::seconds(30);  // time for each 64 KiB of a response
-  // After this time without a reply from the engine, the request is answered 503.
+  // After this time without a reply from the engine, the request is answered with 503.
   std::chrono::milliseconds engine = std::chrono::seconds(10);
   std::chrono::milliseconds websocket_write = std::chrono::seconds(10);
   // Maximum time without a message from a client.
@@ -81,7 +81,7 @@ struct web_options {
   unsigned short port = 8477;  // 0 lets the system choose
   /// Keeps the listening socket for the next process; can be null. Must outlive the server.
   net::service_manager* manager = nullptr;
-  /// Larger bodies are answered 413. For an NDJSON append, this is the limit of a line.
+  /// Larger bodies are answered with 413. For an NDJSON append, this is the limit of a line.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   std::uint32_t header_limit_bytes = 16 * 1024;
   /// At the limit, a new connection replaces the oldest connection whose first header is
@@ -96,13 +96,13 @@ struct web_options {
   std::size_t descriptors_reserved = 8;
   std::function<connection_counts()> grpc_connections = [] { return connection_counts(); };
   /// Called for each request, on the web thread. If it returns a value, every request except /livez
-  /// is answered 503 with Retry-After. Without a leader, the request first waits up to the engine
-  /// timeout; /readyz and /healthz wait half a second.
+  /// is answered with 503 and Retry-After. Without a leader, the request first waits up to the
+  /// engine timeout; /readyz and /healthz wait half a second.
   std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
   /// Called when a connection could not be accepted for lack of a file descriptor; this can happen
   /// many times in a row.
   std::function<void()> out_of_descriptors = [] {};
-  /// At the limit, a handshake is answered 503 with Retry-After.
+  /// At the limit, a handshake is answered with 503 and Retry-After.
   std::size_t websocket_clients_max = 64;
   /// Kernel send buffer of a connection; 0 selects the system default.
   int send_buffer_bytes = 0;

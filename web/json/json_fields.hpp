@@ -1,8 +1,8 @@
 // Describes a request body: name, schema and reader of each member. Each limit is defined once, for
 // the reader, its error messages and /openapi.json. The tables are read-only; any thread.
 //
-// A body that does not match the schema is answered 400. An impossible value that matches is
-// answered 422, for example a string with too many bytes but few characters.
+// A body that does not match the schema is answered with 400. An impossible value that matches is
+// answered with 422, for example a string with too many bytes but few characters.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,8 @@ json_kind<std::string> text_kind(std::size_t max);
 json_kind<std::string> a_function(std::string_view missing = "required: a function name");
 /// The core has an equal limit in bytes.
 inline constexpr std::size_t function_characters_max = 256;
-/// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. `positive` also rejects 0.
+/// Reads a duration such as "30s"; answers with 422 if it exceeds `longest`. `positive` also
+/// rejects 0.
 json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);
 /// Returns the unchanged text of a JSON object of at most `max` bytes.
 json_kind<std::string> an_object_text(std::size_t max);

@@ -1,5 +1,5 @@
 // Defines the members of a response object once, for its JSON and for its schema in /openapi.json.
-// `members(m, view)` lists them in the order in which they are written.
+// `members(m, view)` lists the members in the order in which they are written.
 //
 // To build the schema, `members` runs on empty views. It must therefore list every member and use
 // `some` or `when` for optional members. Pure.

@@ -34,7 +34,7 @@ json map(json values, json names, std::size_t entries_max);
 json nullable(json of);
 json any_of(std::vector<json> of);
 json ref(std::string_view name);
-/// Values that are too large are answered 422.
+/// Values that are too large are answered with 422.
 json duration(bool positive = false);
 json described(json schema, std::string_view words);
 json with(json schema, json const& more);

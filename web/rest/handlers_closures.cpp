@@ -54,7 +54,7 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   co_return co_await answer_listing(context, query, 'c', std::move(r), closure_page_members);
 }
 
-// Returns the session in the query, which may still know a closure whose record was deleted.
+// Returns the session in the query, which may still contain a closure whose record was deleted.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};
@@ -71,7 +71,7 @@ coro::task<response> closure_snapshot(web_context& context, exchange& ex, Work c
     if (query.failed()) return refused(query.failure());
     return respond_with(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
-      // The log store also knows the session of a closure that has logged.
+      // The log store also contains the session of a closure that has logged.
       auto const session = (of ? of : h.logs().job_of(id)).value_or(core::session_id{});
       return work(services, h, id, session);
     });

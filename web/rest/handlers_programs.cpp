@@ -60,14 +60,14 @@ response submitted(submitted_program const& s) {
   return r;
 }
 
-// A value that only the core rejects is answered 422.
+// A value that only the core rejects is answered with 422.
 problem program_problem(muster::status const& s) {
   auto p = to_problem(s);
   if (!s.field.empty() && p.status == 400) p.status = 422;
   return p;
 }
 
-// Extends the lifetime of an uploaded blob until the program holds it.
+// Extends the lifetime of an uploaded blob until the program refers to it.
 coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
   auto const hash = server::blob_hash_of(hex);
   if (hash.empty()) co_return std::nullopt;  // the core reports a malformed hash

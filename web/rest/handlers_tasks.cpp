@@ -13,7 +13,7 @@ namespace {
 using coordination::agent_health;
 using coordination::agent_view;
 
-// Agents that one engine step reads. A filter with few matches therefore gives short pages.
+// Agents that one engine step reads. A filter with few matches therefore returns short pages.
 constexpr std::size_t agents_a_step = 10'000;
 
 struct task_filter {

@@ -125,7 +125,7 @@ response page_not_found(std::string_view path) {
   r.headers = {{"Cache-Control", "no-cache"},
                {"Vary", "Accept"},
                {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}};
-  // The path is already escaped, except for characters that are safe in HTML and these two.
+  // The path is already escaped, except for '&', '<' and characters that are safe in HTML.
   std::string shown;
   for (char const c : path) shown += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
   r.body =

@@ -1,6 +1,7 @@
 // Writes .api/rest.d.ts, the types of REST answers, from a server's /openapi.json.
 //
-//   node dev/api.mjs           asks $MUSTER, a binary or the address of a running server; default: the release build's binary
+//   node dev/api.mjs           queries $MUSTER, a binary or the address of a running server; default: the release
+//   build's binary
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';

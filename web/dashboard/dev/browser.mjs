@@ -1,4 +1,4 @@
-// Chromium for the dev scripts: the system's, never a downloaded one.
+// The system's Chromium for the dev scripts; no browser is downloaded.
 
 import { chromium } from 'playwright-core';
 

@@ -111,7 +111,6 @@ export class MockClusters {
       };
   }
 
-  // A lost worker of the mock is an alert of its own.
   attention() {
     if (this.empty) return [];
     const now = this.start;

@@ -1,5 +1,5 @@
-// Steps of an invented program: one every 900 ms per rank; one program has 100,000 steps. One rank in eight is slower for a
-// while. Single steps are listed if there are few.
+// Steps of an invented program: each rank has one every 900 ms; one program has 100,000 steps. One rank in eight is
+// slower for a while. Single steps are listed if there are few.
 
 const FEW = 10_000; // as on the server; at the limit, steps are summed up
 

@@ -45,7 +45,7 @@ class Cluster {
     this.started = Date.now() - (scenario === 'full' ? uptime : 48_000);
     this.seq = { counters: 1000, tasks: 8000, jobs: 40 };
     this.rows = [];
-    this.changed = new Map(); // row -> tasks seq
+    this.changed = new Map(); // task sequence number by row
     this.jobsChanged = new Map();
     this.history = { t: [], queued: [], running: [], finished: [], failed: [], hb_p99: [] };
     this.done = scenario === 'full' ? 16_300_000 : 0;

@@ -1,9 +1,9 @@
-// Compares pages with the pictures in test/pictures: light, dark and on a phone. After an intended change, run `npm run pictures
-// -- --renew` and commit the changed files.
+// Compares pages with the pictures in test/pictures: light, dark and on a phone. After an intended change, run `npm run
+// pictures -- --renew` and commit the changed files.
 //
-// Data and time are fixed, so pictures differ only if the page does. They have half the size of the page, which is enough to see
-// a change. Fonts are those of the system: if texts have another width than in the pictures, nothing is compared and the exit
-// status is 77 (skipped, for ctest).
+// Data and time are fixed, so pictures differ only if the page does. The pictures have half the size of the page, which
+// is enough to see a change. Fonts are those of the system: if texts have another width than in the pictures, nothing
+// is compared and the exit status is 77 (skipped, for ctest).
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

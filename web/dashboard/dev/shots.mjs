@@ -145,7 +145,7 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     if (['disconnected', 'no-job'].includes(scene.name)) faults.length = 0; // the browser itself logs failed requests
     if (!['disconnected', 'selected'].includes(scene.name)) await page.click('[data-testid=pause]'); // axe needs a page that does not change
 
-    // Uses the protocol, since the content security policy forbids script tags.
+    // Uses the protocol, because the content security policy forbids script tags.
     await page.evaluate(axe);
     const { violations, passes, incomplete } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);

@@ -41,7 +41,7 @@ export function startAnnouncing(): void {
     if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
     errors = now;
   });
-  let known: ReadonlySet<string> | null = null; // already known alerts
+  let known: ReadonlySet<string> | null = null; // alerts that were announced or existed before
   effect(() => {
     slow.value;
     if (store.seq('attention') === null) return;

@@ -1,4 +1,4 @@
-// A frozen page must not look live.
+// Shows the age of the data, because a frozen page must not look live.
 
 import { signal } from '@preact/signals';
 import { session } from './access/session';

@@ -2,7 +2,7 @@
 //
 // The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows need no signals:
 //   slow  twice a second, for digits: faster changes are not readable
-//   fast  at most once per animation frame, when the state of a task changed: canvas and rows turn red at once
+//   fast  at most once per animation frame, when the state of a task changed: canvas and rows turn red immediately
 // A hidden page gets neither, except a tick of `slow` when its alerts change, for the tab's title and icon.
 
 import { readSession, session } from './access/session';

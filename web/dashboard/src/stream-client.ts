@@ -57,7 +57,7 @@ export class StreamFeed {
       fresh = false;
       if (!body.more) break;
     }
-    // Stops growing, because the view no longer follows the current time and the data is complete.
+    // The loaded range stops growing, because the view no longer follows the current time and the data is complete.
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));

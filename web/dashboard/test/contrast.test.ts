@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const css = readFileSync(new URL('../src/tokens.css', import.meta.url), 'utf8');
-// The first occurrence of each token; later ones are for prefers-contrast.
+// The first occurrence of each token; later occurrences are for prefers-contrast.
 const tokens = new Map<string, [string, string]>();
 for (const [, name, light, dark] of css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)) {
   if (!tokens.has(name!)) tokens.set(name!, [light!, dark!]);

@@ -35,7 +35,7 @@ test('a layer of thousands is folded into columns', () => {
 });
 
 test('two chains that need each other not do not cross', () => {
-  // 0→3→4, 1→2→5: by number alone the middle would cross.
+  // 0→3→4, 1→2→5: in numerical order, the middle edges would cross.
   const { places } = graphLayout(6, [
     [0, 3],
     [3, 4],

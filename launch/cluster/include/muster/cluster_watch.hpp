@@ -37,7 +37,7 @@ class cluster_watch {
   /// @param resolver called on the thread of the watch
   /// @param o interval and limits
   /// @param h called on the thread of the watch
-  /// @param known cluster that the caller already has; an equal first result is not reported
+  /// @param known cluster that the caller has already read; an equal first result is not reported
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, options o, handlers h,
                 std::optional<cluster_spec> known = {});
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, handlers h)

@@ -6,7 +6,7 @@ const SERIES = ['queued', 'running', 'finished', 'failed', 'hb_p99'] as const;
 export type Series = (typeof SERIES)[number];
 
 export class History {
-  static readonly capacity = 330; // 300 are shown; the rest avoids a gap at the left edge
+  static readonly capacity = 330; // 300 are shown; the remaining points avoid a gap at the left edge
   version = 0;
   readonly seconds: number[] = []; // uPlot counts in seconds
   readonly series: Record<Series, number[]> = { queued: [], running: [], finished: [], failed: [], hb_p99: [] };

@@ -7,7 +7,7 @@ export type { MachineView };
 type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
-// A larger gap than this means that the worker was disconnected. Samples over days are minutes apart.
+// A gap larger than this means that the worker was disconnected. Samples over days are minutes apart.
 export function gapOf(seconds: readonly number[]): number {
   let least = Infinity;
   for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);

@@ -13,8 +13,8 @@ export interface CellGroup extends MapGroup {
 export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
 export type CellState = TaskState | 'UNHEARD';
 
-// The only mapping of agents to cell states. Missing agents count as registering; victims of another agent's error
-// count as in error.
+// The only mapping of agents to cell states. Missing agents count as registering; agents that failed because of another
+// agent's error count as in error.
 const STATE_OF: Record<Plight, CellState> = {
   victim: 'ERROR',
   late: 'LATE',

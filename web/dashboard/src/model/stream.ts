@@ -185,7 +185,7 @@ export class Stream {
     return bar;
   }
 
-  // Removes a fifth at once, so that removal is rare.
+  // Removes a fifth of the bars, so that removal is rare.
   private forgetOldest(): void {
     const first = this.size - Math.floor(Stream.capacity * 0.8);
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);

@@ -23,7 +23,7 @@ interface Body {
 interface Options {
   every?: number;
   over?(): boolean;
-  heard?(body: never): void; // called with the rest of the response
+  heard?(body: never): void; // called with the whole response body
 }
 
 // `path` excludes the page token; an empty path sends no request. `rows` is the response field with the rows.

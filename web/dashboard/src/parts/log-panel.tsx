@@ -11,7 +11,7 @@ import { Panel } from './panel';
 import type { LogLine, LogTopic } from '../model/log-protocol';
 
 const COLOURS: Record<string, string> = { stderr: 'text-late', warning: 'text-late', error: 'text-error', debug: 'soft', dropped: 'soft' };
-const NEAR = 24; // px from the end that count as the end
+const NEAR = 24; // px; a smaller distance from the end counts as the end
 
 export function LogPanel({ id, note }: { id: string; note: string }) {
   slow.value;

@@ -23,7 +23,7 @@ const MODES: [MapMode, string][] = [
   ['age', 'Heartbeat age'],
   ['load', 'Load'],
 ];
-const MAP_HEIGHT = 340; // CSS pixels at most
+const MAP_HEIGHT = 340; // maximum height in CSS pixels
 
 const mode = signal<MapMode>('state');
 

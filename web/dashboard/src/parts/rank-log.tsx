@@ -7,7 +7,7 @@ import { Ansi } from './ansi';
 
 const FIRST_BYTES = 65_536;
 const EVERY_MS = 1000;
-const NEAR = 24; // px from the end that count as the end
+const NEAR = 24; // px; a smaller distance from the end counts as the end
 
 // The key remounts the component for another rank or attempt.
 export function RankLog({ program, rank, attempt }: { program: string; rank: number; attempt: number }) {

@@ -32,7 +32,7 @@ export function JobPage() {
   const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
   const job = looked.value;
   useHeading(job ? job.name || job.id : id);
-  // Links to workers of another cluster must contain the cluster.
+  // Links to workers of another cluster must contain the cluster's name.
   const home = job?.cluster && store.clusters.all().find((c) => c.name === job.cluster && !c.main) ? job.cluster : '';
   useEffect(() => {
     if (home && !picked.value) choose({ cluster: home }, 'replace');

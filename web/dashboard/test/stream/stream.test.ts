@@ -88,7 +88,7 @@ test('what a worker did on its slots has no more rows than it has slots', () => 
   );
   assert.equal(tight.lanes[0]!.rows, 2);
   assert.deepEqual([...tight.at.row.subarray(0, 4)], [0, 1, 1, 0]);
-  // Messages arrived late: three bars seem to run at once.
+  // Messages arrived late: three bars seem to overlap.
   const late = filled(
     [
       [3, 1000, 100],

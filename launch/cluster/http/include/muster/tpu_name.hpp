@@ -12,7 +12,7 @@ namespace muster::cluster {
 struct tpu_name {
   std::string name;
   bool local = false;                  // the chips of this machine
-  std::vector<std::string> endpoints;  // given instead of a name, so no lookup is needed
+  std::vector<std::string> endpoints;  // set instead of a name, so no lookup is needed
   std::string project, zone;
 
   /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.

@@ -30,7 +30,7 @@ interface Named {
   name: string;
 }
 
-export const PROGRAMS_MAX = 8; // newest matching programs; each search asks their workers
+export const PROGRAMS_MAX = 8; // newest matching programs; each search queries their workers
 const JOBS_MAX = 4; // limit of jobs with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);

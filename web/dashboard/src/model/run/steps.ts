@@ -57,7 +57,7 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // an even selection if there are more
+const OF_RANKS = 64; // if there are more, evenly distributed ranks are used
 
 // The median of the ranks, and the longest step of any rank, for each bucket.
 export interface StepCurve {

@@ -194,7 +194,8 @@ export function runTimeline(
   return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits };
 }
 
-// Members wait from their arrival. Missing members are awaited once half of the members have been waiting for a while.
+// Members wait from the time they arrive. Missing members are awaited once half of the members have been waiting for a
+// while.
 function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number>): RunWait[] {
   const all = members(m);
   const since = awaitedSince(all);
