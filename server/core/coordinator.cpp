@@ -119,7 +119,7 @@ void coordinator::state::expire_calls() {
       bool const reading = c == no_slot || ended(closures[c].state());
       step.answer(call, {code::deadline_exceeded,
                          text(w.closure) + (again     ? " was lost and is being computed again"
-                                            : reading ? " is still being read from the disk"
+                                            : reading ? " is still being read from disk"
                                                       : " has not finished")});
     }
   }

@@ -116,7 +116,8 @@ std::string coordinator::state::mismatch() const {
     return "the scheduler has slots of a worker that is not registered";
   std::map<session_id, std::uint64_t> repeating;
   for (auto const& [id, s] : sessions.all()) repeating[id] = s->repeating;
-  if (!values.repeats(repeating)) return "a session's number of results to repeat is wrong";
+  if (!values.repeats(repeating))
+    return "the number of results that a session has to repeat is wrong";
   for (auto const& [id, s] : sessions.all())
     if (s->full && !flow.has_reason_to_hold_back(*s))
       return text(id) + " is held back without a reason";

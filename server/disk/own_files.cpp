@@ -35,7 +35,7 @@ muster::status own_files::open(fs::path directory) {
   if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0)
     return {code::internal, directory.string() + ": another server stores its " +
                                 std::string(habits_.what) +
-                                " there; give each server its own directory"};
+                                " there; use a separate directory for each server"};
   lock_ = std::move(lock);
   directory_ = std::move(directory);
   return {};

@@ -26,7 +26,8 @@ void step_stops::begin(core::time_point now, core::program_id program, std::uint
   r.done.push_back(std::move(done));
   for (auto const w : workers) {
     if (!to_.hold(w, {r.query, program, attempt}))
-      return end(program, {code::unavailable, "one of its workers is disconnected; try again"});
+      return end(program,
+                 {code::unavailable, "one of the program's workers is disconnected; try again"});
     r.waits.insert(w);
   }
   settle(program);
@@ -46,7 +47,7 @@ void step_stops::on_worker_lost(core::stream_id stream) {
   for (auto const& [program, r] : rounds_)
     if (r.waits.contains(stream)) over.push_back(program);
   for (auto const program : over)
-    end(program, {code::unavailable, "one of its workers has disconnected; try again"});
+    end(program, {code::unavailable, "one of the program's workers has disconnected; try again"});
 }
 
 void step_stops::tick(core::time_point now) {
@@ -54,9 +55,9 @@ void step_stops::tick(core::time_point now) {
   for (auto const& [program, r] : rounds_)
     if (r.until <= now) over.push_back(program);
   for (auto const program : over)
-    end(program,
-        {code::unavailable,
-         "one of its workers did not answer, or its version does not support stopping at a step"});
+    end(program, {code::unavailable,
+                  "one of the program's workers did not answer, or its version does not support "
+                  "stopping at a step"});
 }
 
 core::time_point step_stops::due() const {
@@ -79,11 +80,11 @@ void step_stops::settle(core::program_id program) {
   auto const it = rounds_.find(program);
   if (it == rounds_.end() || !it->second.waits.empty()) return;
   if (!it->second.reached)
-    return end(program,
-               {code::failed_precondition, "none of its ranks has reported a step (muster.step)"});
+    return end(program, {code::failed_precondition,
+                         "none of the program's ranks has reported a step (muster.step)"});
   if (*it->second.reached >= step_max)
     return end(program, {code::failed_precondition,
-                         "one of its ranks has reported the highest possible step"});
+                         "one of the program's ranks has reported the highest possible step"});
   auto const over = rounds_.extract(it);
   auto const& r = over.mapped();
   // A rank that reached the step of an earlier agreement may have exited because of it.

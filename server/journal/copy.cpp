@@ -34,9 +34,9 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   for (auto p = fs::weakly_canonical(to, error); p.has_relative_path(); p = p.parent_path())
     if (p == source) return rocks::refused(to, "is inside " + from.string());
   if (fs::exists(fs::symlink_status(unfinished(to), error)))
-    return rocks::refused(
-        unfinished(to),
-        "exists: another copy is running or was interrupted; remove it if none is running");
+    return rocks::refused(unfinished(to),
+                          "exists: another copy is running or was interrupted; remove this "
+                          "directory if no copy is running");
   return {};
 }
 
@@ -79,7 +79,7 @@ muster::result<copied> copy_to(fs::path const& partial, view const& from, conten
 muster::status make_durable(fs::path const& directory) {
   int const e = sync_directory(directory);
   if (e == 0) return {};
-  return disk_error(directory, e, "cannot be written to the disk");
+  return disk_error(directory, e, "cannot be written to disk");
 }
 
 muster::status rename_durably(fs::path const& partial, fs::path const& to) {

@@ -31,7 +31,7 @@ class reader {
     if (!to.empty() && !copy) return disk_error(to, errno, "cannot be created");
     if (auto const done = read_pieces(path, from, to, copy); !done.ok()) return done;
     if (int const error = copy ? copy.sync() : 0; error != 0)
-      return disk_error(to, error, "cannot be written to the disk");
+      return disk_error(to, error, "cannot be written to disk");
     ++found.blobs;
     return true;
   }
@@ -104,7 +104,7 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
     if (*read) there.push_back(name);
   }
   if (int const e = to.empty() ? 0 : sync_directory(to); e != 0)
-    return disk_error(to, e, "cannot be written to the disk");
+    return disk_error(to, e, "cannot be written to disk");
   r.found.named = named.size();
   add_missing(named, there, r.found);
   return std::move(r.found);

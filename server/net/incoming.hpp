@@ -40,7 +40,7 @@ inline std::string listen_failure(std::string_view address, boost::system::error
       return "another program is using the port; stop it ('ss -ltnp' lists it), or choose another "
              "port";
     if (ec == errc::address_not_available)
-      return "this machine does not have the address; choose one that 'ip address' lists";
+      return "this machine does not have the address; choose an address that 'ip address' lists";
     if (ec == errc::permission_denied) return "permission denied; choose a port of 1024 or above";
     return ec.message();
   };

@@ -114,11 +114,11 @@ void tcp_store::count_memory(connection& c) {
   c.counted_unread = unread;
   if (!c.refusal.empty()) return;
   if (unfinished_ > limits_.unfinished_bytes)
-    refuse(c, "incomplete commands take more than " + std::to_string(limits_.unfinished_bytes) +
+    refuse(c, "incomplete commands use more than " + std::to_string(limits_.unfinished_bytes) +
                   " bytes of memory");
   else if (unread_ > limits_.unread_bytes)
-    refuse(c, "answers that clients do not read take more than " +
-                  std::to_string(limits_.unread_bytes) + " bytes of memory");
+    refuse(c, "unread answers use more than " + std::to_string(limits_.unread_bytes) +
+                  " bytes of memory");
 }
 
 std::string tcp_store::take_unsent(connection_id id) {

@@ -315,7 +315,7 @@ TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
   EXPECT_EQ(refused.code, code::failed_precondition);
   EXPECT_EQ(refused.message,
             (directory / "blobs").string() +
-                ": another server stores its blobs there; give each server its own directory");
+                ": another server stores its blobs there; use a separate directory for each server");
   first->stop();
   EXPECT_TRUE(store->start().ok());
 }

@@ -67,7 +67,7 @@ test('agents are listed with what they wait for', async () => {
     await row(0).waitFor();
     assert.equal(await seen.at('agents-row').count(), 3);
     const waiting = agents[1].barrier('step', 60_000).catch(() => {});
-    await row(1).filter({ hasText: 'waits for barrier step' }).waitFor();
+    await row(1).filter({ hasText: 'waiting for barrier step' }).waitFor();
     await picture(seen, 'agents');
     await seen.page.getByRole('link', { name: /^Events/ }).click();
     await seen.at('events-row').first().waitFor();

@@ -377,7 +377,7 @@ TEST(store_flags, that_cannot_be_are_one_clear_line) {
   auto const nobody = "etcd://127.0.0.1:" + std::to_string(test::free_port()) + "/p";
   auto const host = nobody.substr(7, nobody.rfind('/') - 7);
   EXPECT_CONTAINS(said({"--store", nobody}, 2),
-                  "--store " + nobody + ": no answer within 5 s; asked who leads: " + host +
+                  "--store " + nobody + ": no answer within 5 s; asked for the leader: " + host +
                       " (connection refused)");
   EXPECT_CONTAINS(said({"--store", nobody, "--data-dir", "/tmp/x"}, 2), "give one of them");
   EXPECT_CONTAINS(said({"--store-ca", "/tmp/x"}, 2), "--store");

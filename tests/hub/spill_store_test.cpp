@@ -118,7 +118,7 @@ TEST_F(spill, two_servers_do_not_share_a_directory) {
   auto const refused = other.start(directory, [](core::values_moved) {});
   EXPECT_EQ(refused.message,
             directory.string() +
-                ": another server stores its values there; give each server its own directory");
+                ": another server stores its values there; use a separate directory for each server");
   store.stop();
   EXPECT_TRUE(other.start(directory, [](core::values_moved) {}).ok());
 }

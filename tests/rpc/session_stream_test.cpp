@@ -63,7 +63,8 @@ TEST(session_stream, protocol_errors_name_the_field) {
   EXPECT_EQ(status_of(server, m).error_message(), "function: 0 entries for 1 closures");
   m.add_function(0);
   m.add_args("[]");
-  EXPECT_EQ(status_of(server, m).error_message(), "function[0]: number 0, but the number of function names on this stream is 0");
+  EXPECT_EQ(status_of(server, m).error_message(),
+            "function[0]: number 0, but the number of function names on this stream is 0");
 }
 
 TEST(session_stream, opens_once) {
@@ -80,7 +81,7 @@ TEST(session_stream, open_has_a_deadline) {
   o.sessions.first_message_timeout = std::chrono::milliseconds(30);
   test_server server(o);
   hand_session session(server.address());
-  EXPECT_EQ(session.finish().error_message(), "no open within 30 ms");
+  EXPECT_EQ(session.finish().error_message(), "received no open within 30 ms");
 }
 
 TEST(session_stream, unknown_function_waits_for_a_worker_that_has_it) {

@@ -75,7 +75,7 @@ TEST(worker_protocol, hello_has_a_deadline) {
   hand_worker worker(server.address());
   auto const status = worker.finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_EQ(status.error_message(), "no hello within 30 ms");
+  EXPECT_EQ(status.error_message(), "received no hello within 30 ms");
 }
 
 // ---- after hello: each holds two closures and then does something wrong ------------------------

@@ -186,7 +186,7 @@ schema::json trace_json::schema() {
                              {"name", text()},
                              {"cat", text(), optional},
                              {"pid", described(count(), "number of a host or cluster")},
-                             {"tid", described(count(), "number of a slot of a task")},
+                             {"tid", described(count(), "slot number within a task")},
                              {"ts", described(count(), "us since the epoch"), optional},
                              {"dur", count(), optional},
                              {"args", map(any())}});

@@ -224,7 +224,7 @@ void add_barrier_routes(std::vector<route>& to) {
                 "participants")
           .also(422, "The barrier id is too long")
           .also(429, "The cluster has reached its limit on waiting calls or barriers")
-          .also(504, "The wait timed out; `detail` names the missing tasks"));
+          .also(504, "The wait timed out; `detail` lists the missing tasks"));
 }
 
 }  // namespace muster::web

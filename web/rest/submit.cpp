@@ -208,17 +208,16 @@ void add_submission_routes(std::vector<route>& to) {
           .also(422, impossible)
           .also(429, full)
           .also(507, no_room));
-  to.push_back(
-      post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
-           "Run the failed and cancelled closures of a job again, as a new job")
-          .takes(body_kind::optional_json, "Retry", R"({"name":"nightly-again"})")
-          .responds_with("Submitted", {}, 201)
-          .also(409,
-                "The job has not ended, none of its closures failed, it is a session, or its "
-                "arguments or the value of an input are no longer kept")
-          .also(422, impossible)
-          .also(429, full)
-          .also(507, no_room));
+  to.push_back(post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
+                    "Run the failed and cancelled closures of a job again, as a new job")
+                   .takes(body_kind::optional_json, "Retry", R"({"name":"nightly-again"})")
+                   .responds_with("Submitted", {}, 201)
+                   .also(409,
+                         "The job has not ended, none of its closures failed, it is a session, or "
+                         "its arguments or an input value are no longer stored")
+                   .also(422, impossible)
+                   .also(429, full)
+                   .also(507, no_room));
 }
 
 }  // namespace muster::web

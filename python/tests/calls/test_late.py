@@ -62,7 +62,7 @@ def test_executor_future_reports_why_it_has_not_finished(cluster: Cluster) -> No
 def test_object_reports_that_its_task_has_not_connected(cluster: Cluster) -> None:
     h = cluster.coordinator().create(Counter, task="worker:77")
     for wait in (lambda: h.add().fetch(0.6), lambda: list(muster.as_completed([h.add()], 0.6))):
-        with pytest.raises(muster.WaitTimeout, match="waits for its task: no task worker:77 has connected"):
+        with pytest.raises(muster.WaitTimeout, match="is waiting for its task: no task worker:77 has connected"):
             wait()
 
 

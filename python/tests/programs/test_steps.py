@@ -96,7 +96,7 @@ def test_step_to_stop_at_can_be_chosen(url: str) -> None:
 def test_stop_at_a_step_is_refused_if_no_rank_reports_steps(url: str) -> None:
     p = muster.launch(["sleep", "1000"])
     until(lambda: p.refresh()["state"] == "RUNNING")
-    with pytest.raises(muster.ServerError, match="none of its ranks has reported a step") as e:
+    with pytest.raises(muster.ServerError, match="none of the program's ranks has reported a step") as e:
         p.stop(at_step="next")
     assert e.value.status == 409
     for wrong in ("soon", -1):

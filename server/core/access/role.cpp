@@ -17,7 +17,7 @@ std::string_view description(permission p) {
     case permission::coordinate:
       return "join a cluster as a task";
     case permission::read_keys:
-      return "read keys of a cluster";
+      return "read a cluster's keys";
     case permission::administer:
       return "administer the server";
   }

@@ -23,8 +23,8 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
   };
   fail(inner, because(failure_reason::call_circle,
                       {failure_kind::input, "muster.CycleError",
-                       told(within) + " waits for " + told(inner) +
-                           ", which waits for the first call: neither can finish",
+                       told(within) + " is waiting for " + told(inner) +
+                           ", which is waiting for the first call: neither can finish",
                        "", "", 0}));
 }
 

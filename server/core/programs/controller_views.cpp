@@ -271,8 +271,8 @@ result<seat> controller::seat_of(rank_name const& rank) const {
     return a.about.attempt == rank.attempt;
   });
   if (past == p->before.end())
-    return refused(attempt + " was removed; the newest " + std::to_string(limits_.attempts_kept) +
-                   " attempts are kept");
+    return refused(attempt + " was removed; only the newest " +
+                   std::to_string(limits_.attempts_kept) + " attempts are stored");
   if (rank.rank >= past->about.ranks) return no_rank(past->about.ranks);
   if (rank.rank >= past->seats.size())
     return refused(

@@ -19,7 +19,7 @@ std::string text(attempt_outcome const& o) {
     case attempt_end::connection_broke:
       return "the connection to its worker broke: " + o.detail;
     case attempt_end::not_there:
-      return "its worker reconnected without it";
+      return "its worker reconnected without this closure";
     case attempt_end::stale_handle:
       return "the worker no longer provides the function: " + o.detail;
     case attempt_end::dependency_lost:

@@ -113,7 +113,7 @@ std::string input_of(explanation const& e) {
   auto const first = text(e.input);
   switch (e.why) {
     case closure_reason::input_read_back:
-      return first + ", which is read back from the disk";
+      return first + ", which is being read back from disk";
     case closure_reason::input_made_again:
       return made_again(e);
     default:
@@ -133,16 +133,16 @@ std::string why_later(explanation const& e) {
 }
 
 std::string prefetched(explanation const& e) {
-  return "prefetched to " + e.worker + " " + ago(e.prefetched_for) + " ago, whose " +
+  return "prefetched to " + e.worker + " (" + ago(e.prefetched_for) + " ago), whose " +
          plural(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
-         " busy; it moves to another worker that can run it once one is idle" +
+         " busy; it moves to another worker that can run it once that worker is idle" +
          (e.retracted ? ", and the server has already requested it back." : ".");
 }
 
 std::string exclusive(explanation const& e) {
-  std::string const waits = "it waits for a worker that runs no other closures";
+  std::string const waits = "it is waiting for a worker that runs no other closures";
   if (e.draining_worker.empty()) return waits + ".";
-  return waits + "; " + e.draining_worker + " is being emptied for it and still holds " +
+  return waits + "; " + e.draining_worker + " is being emptied for it and still has " +
          plural(e.draining_closures, "closure") + ".";
 }
 
@@ -180,7 +180,7 @@ std::string of_versions(explanation const& e) {
 
 std::string waited_for(explanation const& e) {
   if (!e.waits) return {};
-  auto const said = std::string(", waits for a value; its slot is free for other closures");
+  auto const said = std::string(", waiting for a value; its slot is free for other closures");
   if (e.why == closure_reason::input_made_again) return said + "; " + made_again(e);
   return e.why == closure_reason::input_elsewhere ? said + "; " + elsewhere(e) : said;
 }
@@ -236,7 +236,7 @@ std::string text(gang_wait const& g) {
            (g.size - g.ready == 1 ? " is" : " are") + " not ready to start yet";
   if (!g.possible)
     return "the connected workers have no room for the " + of + " at the same time, even when idle";
-  return "the " + of + " wait until that many slots are idle at the same time";
+  return "the " + of + " are waiting until that many slots are idle at the same time";
 }
 
 std::string text(worker_shortage const& l) {
@@ -275,7 +275,8 @@ std::string cause(explanation const& e) {
     case closure_reason::input_not_ready:
     case closure_reason::input_read_back:
     case closure_reason::input_made_again:
-      return "it waits for " + std::to_string(e.inputs_missing) + " of " + plural(e.inputs, "input") + ", including " + input_of(e) + ".";
+      return "it is waiting for " + std::to_string(e.inputs_missing) + " of " +
+             plural(e.inputs, "input") + ", including " + input_of(e) + ".";
     case closure_reason::pause:
       if (e.losses > 0)
         return "will be retried in " + seconds(e.starts_in) + " after " +

@@ -36,9 +36,9 @@ struct words {
   log_event operator()(incidents::worker_away const& i) const {
     return {kind::worker_away, i.task,
             i.why + "; " + std::to_string(i.running) +
-                (i.running == 1 ? " closure that it may be running waits"
-                                : " closures that it may be running wait") +
-                " for it to return"};
+                (i.running == 1 ? " closure that it may still be running waits"
+                                : " closures that it may still be running wait") +
+                " for it to reconnect"};
   }
   log_event operator()(incidents::worker_returned const& i) const {
     return {kind::worker_returned, i.task,

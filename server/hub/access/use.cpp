@@ -11,8 +11,9 @@ namespace muster::server {
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session) {
   auto const owner = h.state().sessions().submitter(session);
   if (!h.state().knows(session) || core::can_change(who, owner)) return {};
-  return {code::permission_denied, "it was submitted with token '" + std::string(owner) +
-                                       "', and token '" + who->id + "' is not an admin token"};
+  return {code::permission_denied, "this job or program was submitted with token '" +
+                                       std::string(owner) + "', and token '" + who->id +
+                                       "' is not an admin token"};
 }
 
 muster::status check_function(core::caller const& who, std::string_view function) {

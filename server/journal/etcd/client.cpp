@@ -220,8 +220,8 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
 // older than acknowledged writes (etcd issue 20418).
 grpc::Status client::judge(std::int64_t revision) {
   if (revision < required_)
-    return {grpc::StatusCode::UNAVAILABLE, "its answer for revision " + std::to_string(revision) +
-                                               " is older than revision " +
+    return {grpc::StatusCode::UNAVAILABLE, "it answered with revision " + std::to_string(revision) +
+                                               ", which is older than revision " +
                                                std::to_string(required_)};
   required_ = revision;
   return grpc::Status::OK;

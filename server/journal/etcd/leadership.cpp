@@ -86,12 +86,12 @@ muster::result<leadership::seen> leadership::look() {
   request.set_key(key_);
   wire::RangeResponse answer;
   auto const asked =
-      client_.ask(look_limit, "who leads",
+      client_.ask(look_limit, "for the leader",
                   client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (asked.code == code::unavailable)
     return muster::status{
         asked.code,
-        client_.asked("who leads")};  // without a duration, because the message is repeated
+        client_.asked("for the leader")};  // without a duration, because the message is repeated
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};

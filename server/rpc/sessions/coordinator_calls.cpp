@@ -74,8 +74,9 @@ std::string explanation_of(hub& h, core::session_id session, core::object_id id)
   if (o.state == state::starting) return what + " is being created on " + task;
   if (o.state != state::pending) return o.error;
   auto const row = h.state().workers().find(o.spec.job, o.spec.index);
-  if (!row) return what + " waits for its task: no task " + task + " has connected to this server";
-  return what + " waits for its task: " + task + " is not connected";
+  if (!row)
+    return what + " is waiting for its task: no task " + task + " has connected to this server";
+  return what + " is waiting for its task: " + task + " is not connected";
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ core::failure failure_of(muster::status const& why) {
 }  // namespace
 
 muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
-  if (!resumable_) return invalid("objects: only sessions that hold values can use objects");
+  if (!resumable_)
+    return invalid("objects: only sessions that hold values (hold_values) can use objects");
   auto const who = caller_of(options_.gate, call_.context());
   auto& objects = hub_->objects();
   if (!r.ticket().empty() && !std::exchange(ticket_sent_, true)) {

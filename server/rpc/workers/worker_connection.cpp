@@ -97,7 +97,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   attached_ = true;
   stream_ = hub_->attach(*this);
   results_.stream = stream_;
-  spdlog::debug("worker says hello peer={} host={} pid={} slots={} credits={} functions={}",
+  spdlog::debug("worker sent hello peer={} host={} pid={} slots={} credits={} functions={}",
                 call_.context().peer(), spec->host, spec->pid, spec->slots, spec->credits,
                 spec->functions.size());
   inputs_beside_bytes_ = hello.inputs_beside_bytes();

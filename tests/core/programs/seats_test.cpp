@@ -66,7 +66,7 @@ TEST(program_seats, are_forgotten_with_their_attempt) {
             "there is no attempt 2 of " + text(p) + "; the last attempt is 1");
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) fail(b, a, p, attempt);
   EXPECT_EQ(why_not(b, {p, 1, 0}),
-            "attempt 1 of " + text(p) + " was removed; the newest 2 attempts are kept");
+            "attempt 1 of " + text(p) + " was removed; only the newest 2 attempts are stored");
 }
 
 TEST(program_seats, of_a_program_have_a_limit) {

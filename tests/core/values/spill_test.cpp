@@ -108,7 +108,7 @@ TEST_F(spilling, a_read_that_takes_too_long_says_so) {
   auto const a = on_disk();
   auto const call = c.park(await_value{{}, a, c.now() + 5s});
   c.advance(5s);
-  EXPECT_EQ(c.reply_to(call)->status.message, text(a) + " is still being read from the disk");
+  EXPECT_EQ(c.reply_to(call)->status.message, text(a) + " is still being read from disk");
   read(a);
 }
 

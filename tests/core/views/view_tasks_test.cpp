@@ -82,8 +82,9 @@ TEST(view_tasks, an_unknown_one_is_an_error_with_its_name) {
   cluster c;
   c.attach();
   EXPECT_EQ(c.core.workers().find("worker", 1).error(),
-            (status{code::not_found, "no task worker:1"}));
-  EXPECT_EQ(c.core.workers().find("ps", 0).error(), (status{code::not_found, "no task ps:0"}));
+            (status{code::not_found, "there is no task worker:1"}));
+  EXPECT_EQ(c.core.workers().find("ps", 0).error(),
+            (status{code::not_found, "there is no task ps:0"}));
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ TEST(explanation_words, of_a_lack_of_workers) {
        "workers that provided it have left."},
       {lack(closure_reason::server_stops), "the server is shutting down."},
       {closed,
-       "no worker with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
+       "no worker with 'f' accepts closures: 0 are draining, 1 is cordoned and 0 have lost their "
+       "connection."},
       {held_back,
        "all workers that could run it are unavailable: 0 are draining and 1 is cordoned, such as "
        "worker:0; run "
@@ -123,10 +124,10 @@ TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_wor
 TEST(explanation_words, of_what_no_worker_has) {
   using kind = unmet_need::kind;
   std::vector<std::pair<unmet_need, std::string>> const all = {
-      {{kind::task, "worker:1", {}, 0, 1}, "of 1 worker with 'f' none is task worker:1"},
-      {{kind::label, "disk", "ssd", 0, 1}, "of 1 worker with 'f' none has the label disk=ssd"},
-      {{kind::free, "gpu", {}, 1, 2}, "of 2 workers with 'f' none has gpu=1 free"},
-      {{kind::resource, "gpu", {}, 3, 1}, "of 1 worker with 'f' none has gpu=3"},
+      {{kind::task, "worker:1", {}, 0, 1}, "of 1 worker with 'f', none is task worker:1"},
+      {{kind::label, "disk", "ssd", 0, 1}, "of 1 worker with 'f', none has the label disk=ssd"},
+      {{kind::free, "gpu", {}, 1, 2}, "of 2 workers with 'f', none has gpu=1 free"},
+      {{kind::resource, "gpu", {}, 3, 1}, "of 1 worker with 'f', none has gpu=3"},
       {{kind::per_worker, "pw_1", {}, 0, 1}, "of 1 worker with 'f', none has built pw_1 yet"},
       {{kind::per_worker, "pw_1", "ps is away", 0, 1},
        "of 1 worker with 'f', none has built pw_1 yet; it will be built again after a pause: ps is "
@@ -149,10 +150,10 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   auto const again =
       "cl_0000000000000001, whose value of 5000 bytes in the memory of worker:0 was lost: "
       "cl_0000000000000002 has been recomputing it for 1500 ms";
-  EXPECT_EQ(cause(e), std::string("it waits for 1 of 1 input, including ") + again + ".");
+  EXPECT_EQ(cause(e), std::string("it is waiting for 1 of 1 input, including ") + again + ".");
   auto r = on_worker(closure_state::running, "worker:3", 4s, 1);
   std::string const runs =
-      "RUNNING on worker:3 for 4000 ms, attempt 1, waits for a value; its slot is free for other "
+      "RUNNING on worker:3 for 4000 ms, attempt 1, waiting for a value; its slot is free for other "
       "closures";
   r.waits.emplace();
   EXPECT_EQ(text(r), runs + ".");
@@ -177,8 +178,9 @@ TEST(explanation_words, of_a_gang) {
       text(gang_wait{"g", 3, 3, false}),
       "the connected workers have no room for the 3 closures of gang 'g' at the same time, even "
       "when idle");
-  EXPECT_EQ(text(gang_wait{"g", 2, 2, true}),
-            "the 2 closures of gang 'g' wait until that many slots are idle at the same time");
+  EXPECT_EQ(
+      text(gang_wait{"g", 2, 2, true}),
+      "the 2 closures of gang 'g' are waiting until that many slots are idle at the same time");
   EXPECT_EQ(text(gang_wait{"g", 2, 1, true}),
             "1 of the 2 closures of gang 'g' is not ready to start yet");
 }
@@ -209,21 +211,22 @@ TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
   blocked.inputs = blocked.inputs_missing = 1;
   blocked.input = closure_id{7};
   blocked.input_state = closure_state::queued;
-  EXPECT_EQ(text(blocked),
-            "BLOCKED for 2000 ms: it waits for 1 of 1 input, including cl_0000000000000007, which "
-            "is QUEUED.");
+  EXPECT_EQ(
+      text(blocked),
+      "BLOCKED for 2000 ms: it is waiting for 1 of 1 input, including cl_0000000000000007, which "
+      "is QUEUED.");
 }
 
 TEST(explanation_words, of_one_that_runs_alone) {
   auto e = queued(closure_reason::exclusive, 1s);
-  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that runs no other closures.");
+  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it is waiting for a worker that runs no other closures.");
   e.workers_lost = 3;
   e.draining_worker = "worker:0";
   e.draining_closures = 2;
   EXPECT_EQ(
       text(e),
-      "QUEUED for 1000 ms: it waits for a worker that runs no other closures; worker:0 is being "
-      "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "
+      "QUEUED for 1000 ms: it is waiting for a worker that runs no other closures; worker:0 is "
+      "being emptied for it and still has 2 closures. It lost its worker 3 times, so it runs "
       "alone on its worker.");
 }
 

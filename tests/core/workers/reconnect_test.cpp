@@ -41,10 +41,10 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_TRUE(t.away);
   EXPECT_EQ(t.error, "reset");
   EXPECT_EQ(t.running, 2u);
-  EXPECT_EQ(
-      c.said(),
-      (std::vector{log_event{log_event_kind::worker_away, "worker:0",
-                             "reset; 2 closures that it may be running wait for it to return"}}));
+  EXPECT_EQ(c.said(),
+            (std::vector{log_event{
+                log_event_kind::worker_away, "worker:0",
+                "reset; 2 closures that it may still be running wait for it to reconnect"}}));
   auto const why = c.why(job[0]);
   EXPECT_EQ(why.why, closure_reason::running);
   EXPECT_EQ(why.lasted, 8s);

@@ -37,7 +37,7 @@ TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it)
             (std::vector{disconnect{
                 second,
                 {code::unavailable,
-                 "worker:9 is connected from host 'one'; this worker waits until the other one "
+                 "worker:9 is connected from host 'one'; this worker waits until the other worker "
                  "stops responding, and exits if worker:9 turns out to be alive"},
                 false}}));
   c.advance(1s);
@@ -162,7 +162,8 @@ TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
     auto const attempts = c.core.closures().find(job[1])->attempts;
     ASSERT_EQ(attempts.size(), 2u) << how;
     if (how < 2) {
-      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended, and a new process has connected");
+      EXPECT_EQ(attempts[0].outcome.detail,
+                "its process has ended, and a new process has connected");
     }
   }
 }

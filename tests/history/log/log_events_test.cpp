@@ -38,7 +38,7 @@ struct log_events_cases : testing::Test {
 TEST_F(log_events_cases, workers) {
   EXPECT_EQ(told(incidents::worker_away{"worker:3", "reset", 2}),
             (log_event{log_event_kind::worker_away, "worker:3",
-                       "reset; 2 closures that it may be running wait for it to return"}));
+                       "reset; 2 closures that it may still be running wait for it to reconnect"}));
   EXPECT_EQ(told(incidents::worker_returned{"worker:3", 1, 2}).text,
             "reconnected and continues with 1 of 2 closures");
   EXPECT_EQ(told(incidents::worker_lost{"worker:3", "reset"}),

@@ -208,7 +208,7 @@ TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {
   EXPECT_EQ(one.rule, "session-failed");
   EXPECT_EQ(one.severity, alert_severity::warning) << "its program may deal with it";
   EXPECT_EQ(one.title, "2 closures of session night failed");
-  EXPECT_EQ(one.detail, "of ipv4:10.0.0.7:5000; no such file");
+  EXPECT_EQ(one.detail, "client: ipv4:10.0.0.7:5000; no such file");
   EXPECT_EQ(one.since, now - 9s);
   EXPECT_EQ(one.count, 2u);
   EXPECT_EQ(one.link, "/jobs/job_0000000000000002?state=ENDED_BADLY");
@@ -218,7 +218,7 @@ TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {
   auto const ended = only();
   EXPECT_EQ(ended.severity, alert_severity::error);
   EXPECT_EQ(ended.title, "Session night failed");
-  EXPECT_EQ(ended.detail, "of ipv4:10.0.0.7:5000; no such file") << "its first error";
+  EXPECT_EQ(ended.detail, "client: ipv4:10.0.0.7:5000; no such file") << "its first error";
   EXPECT_EQ(ended.command, "muster jobs job_0000000000000002");
   pool().failed_sessions = {{session(2), session(3)}, 12};
   pool().failed_sessions.newest[1].session.name.clear();
@@ -272,7 +272,7 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   pool().overview.tasks_connected = 4;
   auto const i = only();
   EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no connected worker has");
-  EXPECT_EQ(i.detail, "of 4 workers with 'train' none has gpu=8");
+  EXPECT_EQ(i.detail, "of 4 workers with 'train', none has gpu=8");
   EXPECT_EQ(i.since, now - 19min);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007?job=job_0000000000000002");
   EXPECT_EQ(i.command, "muster explain cl_0000000000000007");

@@ -77,11 +77,11 @@ TEST_F(program_alerts, a_program_that_waits_for_long_says_what_for) {
   EXPECT_EQ(one.severity, alert_severity::error) << "as a closure that no worker can take";
   pool().waiting_programs[0].sure = false;
   EXPECT_EQ(only().severity, alert_severity::warning) << "a worker only has to become idle";
-  EXPECT_EQ(one.title, "Program train waits");
+  EXPECT_EQ(one.title, "Program train is waiting");
   EXPECT_EQ(one.detail, "no worker takes programs");
   EXPECT_EQ(one.link, "/programs/prog_0000000000000002?cluster=two");
   for (int n = 0; n < 3; ++n) pool().waiting_programs.push_back(pool().waiting_programs[0]);
-  EXPECT_EQ(said(), std::vector<std::string>{"programs-wait: 4 programs wait"});
+  EXPECT_EQ(said(), std::vector<std::string>{"programs-wait: 4 programs are waiting"});
 }
 
 }  // namespace program_alert_cases

@@ -181,7 +181,7 @@ TEST_F(waiting, demand_that_no_worker_meets_are_listed) {
   EXPECT_EQ(number_at(all, "/wishes/0/workers"), 0);
   EXPECT_EQ(text_at(all, "/wishes/0/job"), text_at(job, "/id"));
   EXPECT_EQ(text_at(all, "/wishes/0/why"),
-            "of 1 worker with 'muster.echo' none has the label zone=x");
+            "of 1 worker with 'muster.echo', none has the label zone=x");
   EXPECT_TRUE(all.at("complete").as_bool());
   EXPECT_EQ(get("/api/v1/wishes?cluster=moon").status, 404u);
 }

@@ -65,7 +65,7 @@ function closure(index, began) {
 }
 
 const WHY = {
-  BLOCKED: 'it waits for 2 of 2 inputs, including cl_000000050000abe1, which is RUNNING.',
+  BLOCKED: 'it is waiting for 2 of 2 inputs, including cl_000000050000abe1, which is RUNNING.',
   QUEUED: "8 workers with 'train_step' are busy or about to receive work; the function has 5000 queued and 16 running.",
 };
 

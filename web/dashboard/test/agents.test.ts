@@ -35,7 +35,7 @@ test('equals are in order of job and index', () => {
 });
 
 test('one line says what is the matter', () => {
-  assert.deepEqual(agents.map(remark), ['waits for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'delays barrier step_12']);
+  assert.deepEqual(agents.map(remark), ['waiting for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'delays barrier step_12']);
 });
 
 test('the last heartbeat of who beats no more is what its row says, at every reload', () => {

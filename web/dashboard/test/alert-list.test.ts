@@ -31,7 +31,7 @@ test('the verdict in one line: kinds are counted, one alone is called by its nam
   assert.equal(verdict([], 'calm'), 'calm');
   assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
   assert.equal(verdict([counted('job-failed', 30), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
-  assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers wait');
+  assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers waiting');
   assert.equal(
     verdict(
       ['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)),

@@ -52,7 +52,7 @@ test('a row says the worst there is to say', () => {
   assert.equal(failed({ kind: 'WORKER_LOST', message: '' }), 'WORKER_LOST');
   assert.equal(failed({ kind: 'USER', type: 'muster.fail', message: 'Traceback (most recent call last):\n  File "a.py"\n\u001b[31mKeyError\u001b[0m: price\n' }), 'muster.fail: KeyError: price');
   assert.equal(remark(closure({ sent_to: 'worker:3' })), 'prefetched to worker:3, waiting for a free slot there');
-  assert.equal(remark(closure({ state: 'BLOCKED', inputs_missing: 2 })), 'waits for 2 inputs');
+  assert.equal(remark(closure({ state: 'BLOCKED', inputs_missing: 2 })), 'waiting for 2 inputs');
   assert.equal(remark(closure({ state: 'RUNNING', cancel_requested: true })), 'asked to stop');
   assert.equal(remark(closure({ state: 'RUNNING', progress: { fraction: 0.5, text: 'epoch 3', attempt: 1, time_ms: 0 } })), '50.0% epoch 3');
   assert.equal(remark(closure()), '');

@@ -117,7 +117,7 @@ void members(member_list const& m, log_matches const& found) {
 void add_log_search_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/logs/search", search_logs, "searchLogs",
-          "Search the lines of closures that are on disk, or the output of a program's ranks")
+          "Search the stored log lines of closures, or the output of a program's ranks")
           .with({{"text", query_kind::text,
                   "text to find in a line, at most 256 bytes; default: all lines"},
                  {"ignore_case", query_kind::flag, "ignore the case of the letters a to z"},

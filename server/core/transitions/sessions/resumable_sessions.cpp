@@ -22,8 +22,8 @@ void resumable_sessions::release_held(release_values const& e) {
   if (!s || s->closed) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->traits().resumable)
     return core_.step.answer(
-        e.call,
-        {code::failed_precondition, text(s->id) + " does not hold values, and cannot be resumed"});
+        e.call, {code::failed_precondition,
+                 text(s->id) + " does not hold values (hold_values), so it cannot be resumed"});
   if (s->traits().unary) flow_.renew_lease(*s, core_.step.now);
   for (auto const token : e.tokens)
     if (auto const it = s->by_token.find(token); it != s->by_token.end())

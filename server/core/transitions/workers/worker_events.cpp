@@ -73,10 +73,11 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                     true);
     // The other host may have just failed; only a later message shows that it has not.
     t.add_claim(core_.step.now, spec.incarnation);
-    return refuse({code::unavailable,
-                   connected_from(t) +
-                       "; this worker waits until the other one stops responding, and exits if " +
-                       t.name() + " turns out to be alive"});
+    return refuse(
+        {code::unavailable,
+         connected_from(t) +
+             "; this worker waits until the other worker stops responding, and exits if " +
+             t.name() + " turns out to be alive"});
   }
   if (t.worker && !returns)
     replace(*t.worker, replaces ? "its process has ended, and a new process has connected"

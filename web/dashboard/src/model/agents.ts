@@ -76,7 +76,7 @@ export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
   if (plight(agent) === 'unheard') return 'no heartbeat since the server restarted';
   if (agent.late_for) return `delays barrier ${agent.late_for}`;
-  return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
+  return agent.waits.length > 0 ? `waiting for ${agent.waits.join(', ')}` : '';
 }
 
 export function changedRows(changes: readonly AgentChange[], row: (name: string) => AgentRow | undefined): Record<string, AgentRow> {

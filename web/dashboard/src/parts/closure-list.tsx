@@ -33,7 +33,7 @@ const columns: readonly Column<ClosureView>[] = [
     width: 'minmax(84px, 0.9fr)',
     cell: (c) =>
       whereOf(c) ? (
-        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'prefetched; waits behind running closures'}>
+        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'prefetched; waiting behind running closures'}>
           <bdi>{whereOf(c)}</bdi>
         </a>
       ) : (

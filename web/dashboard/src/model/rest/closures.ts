@@ -57,8 +57,8 @@ export function remark(c: ClosureView): string {
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
   if (c.progress && !hasEnded(c)) return `${percent(c.progress.fraction, 1)} ${c.progress.text}`.trim();
   if (c.sent_to) return `prefetched to ${c.sent_to}, waiting for a free slot there`;
-  if (c.state === 'BLOCKED') return `waits for ${c.inputs_missing === undefined ? 'inputs' : plural(c.inputs_missing, 'input')}`;
-  if (c.gang && c.state === 'QUEUED') return `waits for its gang ${c.gang}`;
+  if (c.state === 'BLOCKED') return `waiting for ${c.inputs_missing === undefined ? 'inputs' : plural(c.inputs_missing, 'input')}`;
+  if (c.gang && c.state === 'QUEUED') return `waiting for its gang ${c.gang}`;
   return c.value_released ? `value released: ${c.value_released}` : '';
 }
 
