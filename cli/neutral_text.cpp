@@ -101,7 +101,7 @@ void write_control(std::string_view sequence) {
 }
 
 void neutralize_output() {
-  // Never destroyed, because streams are used until the process exits.
+  // The buffers are never destroyed, because streams are used until the process exits.
   static auto* const errors = new neutral_buffer(*std::cerr.rdbuf());
   std::cerr.rdbuf(errors);
   if (::isatty(STDOUT_FILENO) != 1) return;

@@ -163,7 +163,8 @@ split_result split(char const* verb) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit this setting
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
-  // Children from before this program was executed, as in sh -c 'exporter & exec muster run …'.
+  // Children that existed before this program was executed, as in sh -c 'exporter & exec muster run
+  // …'.
   auto const spared = children_of(::getpid());
   auto const heard = signals_of_supervisor();
   ::sigprocmask(SIG_BLOCK, &heard, nullptr);

@@ -29,7 +29,7 @@ class terminal {
   /// Waits for a key, a signal or wake(), without a deadline. Handles SIGTSTP: restores the
   /// terminal until the program continues.
   heard wait();
-  /// Any thread.
+  /// Can be called on any thread.
   void wake();
 
   struct size {

@@ -69,7 +69,7 @@ std::string how_told(std::string const& delivery) {
              : delivery;
 }
 
-// Rules that differ from those of most clusters.
+// Returns the rules that differ from those of most clusters.
 std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };

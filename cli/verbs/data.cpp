@@ -310,8 +310,8 @@ void add_data(CLI::App& app, choice& chosen) {
             "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: output format, table or json");
-  // Not read from the environment or a file, because a dump that silently lacks entries is
-  // misleading.
+  // These flags are not read from the environment or a file, because a dump that silently lacks
+  // entries is misleading.
   add_value(*verb, "--kind", o->kind, "KIND", "dump: only these entries: " + known_kinds())
       ->configurable(false);
   add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")

@@ -207,7 +207,7 @@ sigset_t ends() {
 /// Prints changes until a signal arrives or the reader of the output exits.
 void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o) {
   auto const set = ends();
-  // Set before the watch starts its thread, which inherits the mask.
+  // The mask is set before the watch starts its thread, which inherits it.
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   auto const format = o.output;
   cluster_watch changes(

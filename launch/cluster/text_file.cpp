@@ -10,7 +10,7 @@
 namespace muster::cluster {
 namespace {
 
-// Qualified, because argument-dependent lookup would find std::quoted for a path.
+// The name is qualified, because argument-dependent lookup would find std::quoted for a path.
 std::string named(std::filesystem::path const& file) {
   return cluster::quoted(file.string());
 }

@@ -168,8 +168,8 @@ void rank_set::ended(pid_t pid, int raw_status) {
   }
   r.killing.cancel();
   r.process->ended();
-  // Done immediately, because after the lease has expired there is no time to wait for processes
-  // that keep the pipes open.
+  // Remaining processes are killed immediately: after the lease has expired, there is no time to
+  // wait for processes that keep the pipes open.
   if (std::none_of(ranks_.begin(), ranks_.end(), [](auto const& one) {
         return one->waits || (one->process && one->process->running());
       }))

@@ -56,7 +56,7 @@ void failed_run(agents_facts const& a, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raised while registered tasks wait for missing tasks for longer than a barrier may take.
+// Raises an alert while registered tasks wait for missing tasks for longer than a barrier may take.
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   auto const& g = a.view.generation;
   auto const missing = count_of(a, agent_health::missing);

@@ -13,7 +13,7 @@ namespace muster::web {
 
 std::string plural(std::uint64_t n, std::string_view noun);
 std::string some_of(std::span<std::string const> names, std::size_t total);
-/// Not suitable for elapsed time that is still growing.
+/// Must not be used for elapsed time that is still growing.
 std::string length_of(core::duration d);
 std::string mib(std::uint64_t bytes);
 /// Omits parameters with empty values.

@@ -101,7 +101,7 @@ struct answer_state {
   bool dropped = false;           // web thread; the engine will not answer
   muster::status failure;         // web thread; OK if there is a value
   answer_wait* waiter = nullptr;  // web thread; null after the wait has ended
-  // Engine thread; called when the client disconnects.
+  // Called on the engine thread when the client disconnects.
   std::function<void(engine_services&)> forget;
 };
 

@@ -53,7 +53,7 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
     auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
     if (error == std::errc() && last == end) return input;
   } else if (auto const closure = server::parse_value(text)) {
-    // The core interprets ID 0 as "use the position", so it is rejected here.
+    // The core interprets ID 0 as "use the position", so ID 0 is rejected here.
     if (*closure == core::closure_id{}) {
       check.fail(make_problem(404, muster::code::not_found, id.path() + ": there is no " + text));
       return {};

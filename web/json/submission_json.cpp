@@ -18,7 +18,7 @@ json_kind<core::closure_options> closure_options() {
   return {schema::ref("ClosureOptions"), closure_options_table().kind().read};
 }
 
-// Required, because a hash alone is not readable.
+// The name is required, because a hash alone is not readable.
 json_kind<std::string> a_display_name() {
   static_assert(core::callable_name_bytes_max == function_characters_max);
   return a_function("must have 1 to 256 bytes");
@@ -115,8 +115,8 @@ json_object<job_members> const& job_table() {
   for (auto& f : job_fields()) fields.push_back(nested(&j::spec, std::move(f)));
   static json_object<j> const table(
       std::move(fields),
-      // A job has closures or a map, or is open. Uses `not`, because client generators turn an
-      // `anyOf` next to `properties` into separate types.
+      // A job has closures or a map, or is open. The schema uses `not`, because client generators
+      // turn an `anyOf` next to `properties` into separate types.
       boost::json::parse(
           R"({"not":{"anyOf":[{"required":["closures","map"]},{"not":{"anyOf":[{"required":["closures"]},)"
           R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}]}}]}})")

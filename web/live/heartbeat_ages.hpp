@@ -21,8 +21,8 @@ class heartbeat_ages {
   /// Dashboards extrapolate the ages between updates.
   static constexpr std::chrono::seconds every{2};
 
-  /// Call in order of the index, without gaps within a job. `seen` is the epoch if the task has
-  /// sent no heartbeat.
+  /// Must be called in order of the index, without gaps within a job. `seen` is the epoch if the
+  /// task has sent no heartbeat.
   void add(std::string const& cluster, std::string const& job, core::time_point seen,
            core::time_point now, core::duration timeout);
   std::string json() const;

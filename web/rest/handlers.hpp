@@ -41,17 +41,17 @@ void add_function_routes(std::vector<route>& to);
 void add_token_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
 
-/// POST /api/v1/jobs/{id}/closures
+/// Handles POST /api/v1/jobs/{id}/closures.
 coro::task<response> append_closures(web_context& context, exchange& ex);
-/// GET /api/v1/jobs/{id}/results
+/// Handles GET /api/v1/jobs/{id}/results.
 coro::task<response> stream_results(web_context& context, exchange& ex);
 schema::json result_line_schema();
-/// GET /api/v1/jobs/{id}/results/page
+/// Handles GET /api/v1/jobs/{id}/results/page.
 coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 std::string openapi_text(std::span<route const> routes, std::string_view version);
-/// GET /openapi.json and /api/v1/openapi.json
+/// Handles GET /openapi.json and /api/v1/openapi.json.
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;

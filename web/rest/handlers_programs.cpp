@@ -54,7 +54,7 @@ struct submitted_program {
 };
 
 response submitted(submitted_program const& s) {
-  // 200: a program with this idempotency key already existed.
+  // Status 200 means that a program with this idempotency key already existed.
   auto r = json_response(to_text(s.program), s.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/programs/" + core::text(s.program.id));
   return r;

@@ -90,7 +90,7 @@ response submitted(scheduled const& now) {
   json_out out(text);
   write(out, now);
   text += '\n';
-  // 200: a job with this idempotency key already existed.
+  // Status 200 means that a job with this idempotency key already existed.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/jobs/" + core::text(now.job.id));
   return r;

@@ -95,7 +95,7 @@ let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
-// False until the first counters arrive.
+// Returns false until the first counters arrive.
 export const keepsHistory = (): boolean => store.counters?.durable?.history_bytes !== undefined;
 
 function requestFrame(): void {
@@ -173,20 +173,21 @@ function want(topics: readonly Topic[]): void {
   socket.want(topics);
 }
 
-// The cluster in the address, else that of the main port.
+// Returns the cluster in the address, or else the cluster of the main port.
 export function cluster(): ClusterRow | undefined {
   const all = store.clusters.all();
   if (picked.value) return all.find((row) => row.name === picked.value);
   return all.find((row) => row.main) ?? all[0];
 }
 
-// False until the clusters are known.
+// The value is false until the clusters are known.
 export const unknownCluster = computed(() => {
   slow.value;
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// Empty for the main cluster. Until the clusters are known, a cluster to which the token is restricted.
+// The name is empty for the main cluster. Until the clusters are known, it is a cluster to which the token is
+// restricted.
 export const clusterQuery = computed(() => {
   slow.value;
   const of = cluster();

@@ -14,7 +14,7 @@ import { ClusterSwitch } from './clusters/cluster-switch';
 import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
 
-// Red for errors, amber for waiting entries.
+// The badge is red for errors and amber for waiting entries.
 function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
@@ -27,7 +27,7 @@ function Badge({ path }: { path: Path }) {
         {short(programs.reduce((sum, row) => sum + row.count, 0))}
       </b>
     );
-  // Red while an alert is open.
+  // The badge is red while an alert is open.
   const jobs = path === '/jobs' ? (of?.failed_jobs ?? 0) : 0;
   if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0)
     return (

@@ -9,13 +9,13 @@ const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
 export const addressNow = computed(() => at.value.pathname + at.value.search);
-// Empty for pages without a subject.
+// The subject is empty for pages without one.
 export const subject = computed(() => subjectOf(at.value.pathname));
 
 const query = computed(() => new URLSearchParams(at.value.search));
 const choices = new Map<string, ReadonlySignal<string>>();
 
-// A choice of the user; empty if there is none.
+// Returns a choice of the user; empty if there is none.
 export function chosen(name: string): ReadonlySignal<string> {
   let choice = choices.get(name);
   if (!choice) choices.set(name, (choice = computed(() => query.value.get(name) ?? '')));

@@ -31,7 +31,7 @@ function restore(): void {
   restoring = requestAnimationFrame(step);
 }
 
-// Call after startRouting, because the page must exist.
+// Must be called after startRouting, because the page must exist.
 export function startKeepingPlace(): void {
   history.scrollRestoration = 'manual';
   leaving.now = keep;

@@ -146,7 +146,8 @@ export class Socket {
     if (outcome === 'applied') this.events.changed();
   }
 
-  // Sent when a message arrives, not by a timer, because browsers limit timers of hidden tabs to one per minute.
+  // Acknowledgements are sent when a message arrives, not by a timer, because browsers limit timers of hidden tabs to
+  // one per minute.
   private acknowledge(): void {
     const now = this.env.now();
     if (now - this.lastAck < ACK_MS) return;

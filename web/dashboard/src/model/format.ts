@@ -40,7 +40,7 @@ export const TIME_STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((h) => h * 3_600_000),
 ];
 
-// One decimal, rounded down, so that 100% means complete.
+// Shows one decimal, rounded down, so that 100% means complete.
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return NONE;
   return `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;

@@ -42,7 +42,8 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   return { ...placed(nodes, order), order, before, after };
 }
 
-// Length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the first layer.
+// Returns the length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the
+// first layer.
 function layersOf(before: number[][], after: number[][]): number[] {
   const layers = new Array<number>(before.length).fill(0);
   const missing = before.map((list) => list.length);

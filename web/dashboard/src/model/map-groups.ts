@@ -31,7 +31,7 @@ export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE
 // A cluster with closure workers that never had an agent is declared only for its port and size.
 export const hasAgents = (cluster: ClusterRow | undefined): boolean => cluster?.state !== 'WAITING' || !cluster.has_workers;
 
-// With several clusters, labels contain the cluster.
+// If there are several clusters, labels contain the cluster name.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
   const mine = (group: MapGroup): MapGroup => {
     if (!of) return group;
@@ -57,7 +57,7 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   return groups;
 }
 
-// Memoised, because the layout depends on the identity of the result.
+// The result is memoised, because the layout depends on its identity.
 export function keptCellGroups(): typeof cellGroups {
   let of: readonly unknown[] = [];
   let groups: readonly CellGroup[] = [];

@@ -16,7 +16,7 @@ export function lateNote({ barriers, tasks }: Stragglers): string {
   return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, after the median arrival${tasks.length < of ? '. All other tasks were always on time' : ''}`;
 }
 
-// Empty unless a host or task is last far more often than by chance.
+// Returns an empty string unless a host or task is last far more often than by chance.
 export function verdict({ barriers, tasks, hosts }: Stragglers): string {
   const all = barriers.length;
   if (all < 4) return '';

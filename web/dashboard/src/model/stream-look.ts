@@ -24,7 +24,7 @@ export function hitAt(stream: Stream, lane: Lane, row: number, at: number, slack
   return minute ? { kind: 'minute', lane, minute, start: minute.start, end: minute.start + 60_000 } : null;
 }
 
-// For keyboard navigation.
+// Finds the next bar for keyboard navigation.
 export function nextHit(stream: Stream, lane: Lane, after: number, forwards: boolean, now: number): Hit | null {
   const { start, end } = stream.at;
   let best: Hit | null = null;

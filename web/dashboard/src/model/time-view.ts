@@ -45,7 +45,7 @@ export interface Tick {
 
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000];
 
-// At whole steps of local time, as many as fit with `room` pixels each.
+// Returns ticks at whole steps of local time, as many as fit with `room` pixels each.
 export function ticks(view: View, width: number, room = 90): Tick[] {
   const most = Math.max(1, Math.floor(width / room));
   const step = STEPS.find((s) => spanOf(view) / s <= most) ?? STEPS.at(-1)!;

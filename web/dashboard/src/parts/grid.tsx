@@ -192,7 +192,7 @@ function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] 
   return [...left.slice(0, -1), { ...last, narrow: 'long' }];
 }
 
-// Not checked for many rows, because the check would take long.
+// Many rows are not checked, because the check would take long.
 function speaks<Row>({ says }: Column<Row>, rows: ArrayLike<Row>): boolean {
   return !says || rows.length > MANY || placeOf(rows, (row) => says(row) !== '') >= 0;
 }

@@ -38,7 +38,7 @@ export function useListing<Row>(path: string, limit: number, rows: string, { eve
       return { rows: body[rows] as Row[], next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
     });
   const asked = path && `${path}${join}limit=${limit}`;
-  // Another page is another request, although `read` adds the token.
+  // The token distinguishes the requests of different pages, although `read` adds it again.
   return useLooked<Listing<Row>>(asked && `${asked}#${token}`, { every, over, keep: true, read: (question) => read(question.slice(0, question.lastIndexOf('#'))) });
 }
 
@@ -167,7 +167,7 @@ export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<
   );
 }
 
-// Applied after a pause in typing.
+// The filter is applied after a pause in typing.
 export function FilterField({ name, label, list }: { name: string; label: string; list?: readonly string[] }) {
   const value = chosen(name).value;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -81,7 +81,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   pen.textBaseline = 'middle';
   pen.fillStyle = color('text');
   if (picture.mode === 'state') for (const [label, x, y] of quiet) pen.fillText(label, x, y, map.cell);
-  // More severe states are drawn on top where halos overlap; unknown states are below.
+  // Cells with more severe states are drawn on top where halos overlap; unknown states are below.
   const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
   loud.sort((a, b) => rank(a) - rank(b));
   for (const cell of loud) problem(pen, map, cell);

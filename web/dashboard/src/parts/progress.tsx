@@ -18,7 +18,7 @@ export function Jobs() {
   slow.value;
   const of = picked.value ? cluster() : undefined;
   const jobs = store.jobs().filter((job) => !of || (job.cluster ?? '') === poolOf(of));
-  // Unfinished jobs come first, then the newest.
+  // Unfinished jobs come first, then the newest jobs.
   const order = [...jobs].sort((a, b) => Number(unfinished(b.state)) - Number(unfinished(a.state)));
   const shown = order.slice(0, JOBS_SHOWN);
   const totals = of ? undefined : store.counters?.jobs;

@@ -189,7 +189,7 @@ function useFrames(
   }, []);
 }
 
-// Not passive: with ctrl, the wheel zooms the stream instead of the page.
+// The listener is not passive: with ctrl, the wheel zooms the stream instead of the page.
 function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, moved: () => void): void {
   useEffect(() => {
     const element = canvas.current!;

@@ -23,7 +23,7 @@ export interface Sheet {
   view: Range;
 }
 
-// Drawn under barriers and marks.
+// Steps are drawn under barriers and marks.
 export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps, layout: { each, tops }, laneOf, view }: Sheet): void {
   if (steps.cells.length === 0) return;
   const ratio = devicePixelRatio || 1;
@@ -64,7 +64,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
 
 export const POINT_PX = 3;
 
-// The median is an area, the longest step of any rank a line.
+// Draws the median as an area, and the longest step of any rank as a line.
 export function paintCurve(pen: CanvasRenderingContext2D, width: number, { median, longest, top: most }: StepCurve, top: number): void {
   const each = width / Math.max(1, median.length);
   const y = (ms: number) => top + CHART - 1 - (CHART - 12) * Math.min(1, ms / most);

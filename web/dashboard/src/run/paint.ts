@@ -105,7 +105,7 @@ function hatched(pen: CanvasRenderingContext2D): CanvasPattern | string {
   return pen.createPattern(tile, 'repeat') ?? color('waiting');
 }
 
-// Core load is an area, memory a line above it, each relative to its limit.
+// Draws core load as an area and memory as a line above it, each relative to its limit.
 function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, { machine, samples }: Layout['strips'][number]['machine'], at: (ms: number) => number): void {
   if (!samples) return;
   const { seconds, cpu, memory_bytes } = samples;

@@ -52,7 +52,7 @@ export function ProgramsPage() {
   slow.value;
   const of = cluster();
   const asked = filters(FILTERS);
-  // Read in pages if the server does not send all programs.
+  // The list is read in pages if the server does not send all programs.
   const live = store.programs.version > 0 && store.programs.more === 0 && of;
   const paged = useListing<ProgramRow>(live ? '' : api('programs', { cluster: clusterQuery.value, ...asked }), LIMIT, 'programs');
   const rows = live ? fitting(store.programs.all(), poolOf(of), asked.state!, asked.q!) : [];

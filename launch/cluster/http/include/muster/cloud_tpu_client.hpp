@@ -70,7 +70,7 @@ class cloud_tpu_client {
   tpu_name const& name() const { return name_; }
   google_metadata& metadata() { return *metadata_; }
 
-  /// Only for names that the API knows.
+  /// Works only for names that the API knows.
   /// @throws cluster_error `Could not lookup TPU metadata from name "n": …`, with the code of the
   ///   cause
   tpu_node node() { return node(options_.limits); }

@@ -25,7 +25,7 @@ const WHY: Record<string, string> = {
   UNKNOWN: 'The process has exited.',
 };
 
-// Empty if the text contains all threads.
+// Returns an empty string if the text contains all threads.
 export function whyNotWhole(state: string): string {
   return state === 'TAKEN' || state === 'NATIVE' ? '' : (WHY[state] ?? state);
 }
