@@ -32,7 +32,7 @@ TEST_F(agent_tasks, workers_and_agents_are_in_one_listing) {
   EXPECT_EQ(number_at(cluster, "/generation/agents/missing"), 3);
 }
 
-TEST_F(agent_tasks, devices_have_names_where_they_told_them) {
+TEST_F(agent_tasks, devices_show_the_names_that_agents_sent) {
   agents a(core_engine());
   a.join(2);
   coordination::wait_for_all_tasks r;
@@ -46,7 +46,7 @@ TEST_F(agent_tasks, devices_have_names_where_they_told_them) {
   EXPECT_FALSE(get_json(path + "/worker/1").as_object().contains("device_names"));
 }
 
-TEST_F(agent_tasks, sizes_declared_during_a_run_are_the_next_ones) {
+TEST_F(agent_tasks, sizes_declared_during_a_run_apply_to_the_next_run) {
   agents a(core_engine());
   a.join(4);
   auto const redeclared = core_engine().run([](engine_services& services) {
@@ -69,7 +69,7 @@ TEST_F(agent_tasks, sizes_declared_during_a_run_are_the_next_ones) {
   EXPECT_EQ(text_at(after, "/past/0/cause/message"), "out of memory");
 }
 
-TEST_F(agent_tasks, pages_go_from_workers_to_agents) {
+TEST_F(agent_tasks, pages_continue_from_workers_to_agents) {
   for (int i = 0; i < 3; ++i) add_worker(worker::habit::hold, 10 + i);
   for (auto const* limit : {"1", "2", "3", "4", "1000"}) {
     std::vector<std::string> kinds;
@@ -124,7 +124,7 @@ TEST_F(agent_tasks, failed_task_is_distinguished_from_tasks_it_took_down) {
   EXPECT_FALSE(victim.at("error").at("casualty").as_bool());
 }
 
-TEST_F(agent_tasks, are_measured_by_cluster) {
+TEST_F(agent_tasks, metrics_count_agents_by_cluster) {
   agents a(core_engine());
   a.join_one(0);
   a.wait_for_key(1, "k");
@@ -143,7 +143,7 @@ class barriers : public web_fixture {
   std::string const path = "/api/v1/clusters/default/barriers";
 };
 
-TEST_F(barriers, a_running_one_says_who_is_missing) {
+TEST_F(barriers, running_barrier_names_missing_tasks) {
   agents a(core_engine());
   a.join(3);
   auto const parked = a.enter(0, "epoch/1 end");
@@ -167,7 +167,7 @@ TEST_F(barriers, a_running_one_says_who_is_missing) {
             "barrier epoch/1 end");
 }
 
-TEST_F(barriers, an_operator_may_cancel_a_running_one) {
+TEST_F(barriers, operator_can_cancel_a_running_barrier) {
   agents a(core_engine());
   a.join(3);
   auto const parked = a.enter(0, "a/b");
@@ -181,7 +181,7 @@ TEST_F(barriers, an_operator_may_cancel_a_running_one) {
   EXPECT_NE(text_at(again, "/detail").find("already ended"), std::string::npos);
 }
 
-TEST_F(agent_tasks, a_run_fails_with_a_reason_that_reaches_all) {
+TEST_F(agent_tasks, failed_run_reports_its_reason_to_all_agents) {
   agents a(core_engine());
   a.join(4);
   auto const barrier = a.enter(0, "b"), key = a.wait_for_key(1, "k");
@@ -197,7 +197,7 @@ TEST_F(agent_tasks, a_run_fails_with_a_reason_that_reaches_all) {
             "FAILED_PRECONDITION");
 }
 
-TEST_F(agent_tasks, declared_error_is_a_conflict_and_no_server_error) {
+TEST_F(agent_tasks, declared_error_is_a_conflict_and_not_a_server_error) {
   agents a(core_engine());
   a.join(4);
   post_json("/api/v1/clusters/default/fail",
@@ -232,7 +232,7 @@ TEST_F(agent_tasks, error_of_one_task_is_reported_and_reaches_the_others) {
             "FAILED_PRECONDITION");
 }
 
-TEST_F(agent_tasks, why_the_error_of_a_task_cannot_be_reported_is_said) {
+TEST_F(agent_tasks, invalid_error_report_of_a_task_is_refused_with_the_reason) {
   EXPECT_EQ(text_at(post_json(path + "/worker/1/error", "{}", 400), "/field"), "message");
   EXPECT_EQ(
       text_at(post_json(path + "/worker/1/error", R"({"message":"x","code":"OK"})", 400), "/field"),
@@ -241,7 +241,7 @@ TEST_F(agent_tasks, why_the_error_of_a_task_cannot_be_reported_is_said) {
   post_json(path + "/worker/1/error", R"({"message":"not connected"})", 409);
 }
 
-TEST_F(agent_tasks, why_a_run_cannot_fail_names_the_field) {
+TEST_F(agent_tasks, invalid_request_to_fail_a_run_names_the_field) {
   std::string const fail = "/api/v1/clusters/default/fail";
   std::string const long_reason(2'001, 'x');
   struct {
@@ -259,7 +259,7 @@ TEST_F(agent_tasks, why_a_run_cannot_fail_names_the_field) {
   post_json("/api/v1/clusters/nope/fail", R"({"message":"x"})", 404);
 }
 
-TEST_F(barriers, unknown_ones_are_not_found) {
+TEST_F(barriers, unknown_barriers_are_not_found) {
   EXPECT_EQ(get(path + "/nope").status, 404u);
   EXPECT_EQ(post(path + "/nope/cancel").status, 404u);
   EXPECT_EQ(get("/api/v1/clusters/nope/barriers").status, 404u);

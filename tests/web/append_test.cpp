@@ -16,7 +16,7 @@ class append : public web_fixture {
   std::string id_, path_;
 };
 
-TEST_F(append, a_json_array_gives_the_new_ids) {
+TEST_F(append, json_array_returns_the_new_ids) {
   open();
   auto const v = post_json(path_, R"([{"function":"a","args":[1]},{"function":"b"}])");
   EXPECT_EQ(number_at(v, "/accepted"), 2);
@@ -24,7 +24,7 @@ TEST_F(append, a_json_array_gives_the_new_ids) {
   EXPECT_EQ(number_at(v, "/counts/total"), 2);
 }
 
-TEST_F(append, ndjson_of_many_chunks_is_taken_in_order) {
+TEST_F(append, ndjson_of_many_chunks_is_appended_in_order) {
   open();
   std::string text;
   for (int i = 0; i < 2'500; ++i)
@@ -38,13 +38,13 @@ TEST_F(append, ndjson_of_many_chunks_is_taken_in_order) {
   EXPECT_EQ(last.at("closures").at(999).at("args"), (json::value{1999}));
 }
 
-TEST_F(append, the_last_line_needs_no_end) {
+TEST_F(append, last_line_needs_no_newline) {
   open();
   EXPECT_EQ(number_at(json::parse(lines("{\"function\":\"f\"}").body), "/accepted"), 1);
   EXPECT_EQ(number_at(json::parse(lines("\n\n").body), "/accepted"), 0);
 }
 
-TEST_F(append, a_bad_line_is_named_and_its_chunk_is_not_taken) {
+TEST_F(append, invalid_line_is_named_and_its_chunk_is_not_appended) {
   open();
   std::string text;
   for (int i = 0; i < 1'500; ++i) text += "{\"function\":\"f\"}\n";
@@ -58,7 +58,7 @@ TEST_F(append, a_bad_line_is_named_and_its_chunk_is_not_taken) {
   EXPECT_EQ(lines("{\"function\":\n").status, 400u);
 }
 
-TEST_F(append, a_refusal_names_the_line_it_is_about) {
+TEST_F(append, refusal_names_its_line) {
   open();
   std::string text = "\n";
   for (int i = 0; i < 1'200; ++i) text += "{\"function\":\"f\"}\n";
@@ -90,7 +90,7 @@ TEST_F(append, full_queue_reports_the_number_of_appended_lines) {
   EXPECT_NE(r.header("Retry-After"), "");
 }
 
-TEST_F(append, line_is_limited_and_the_whole_body_is_not) {
+TEST_F(append, length_of_a_line_is_limited_but_not_of_the_body) {
   web_options options;
   options.body_limit_bytes = 10'000;
   open({}, options);
@@ -124,7 +124,7 @@ TEST_F(append, repeated_upload_adds_no_duplicates) {
     EXPECT_EQ(middle.at(n).at("args"), (json::value{n}));
 }
 
-TEST_F(append, those_that_are_there_already_are_answered_with_their_ids) {
+TEST_F(append, existing_closures_are_answered_with_their_ids) {
   open();
   auto const first = post_json(path_ + "?first=0", R"([{"function":"a"},{"function":"b"}])");
   auto const again =
@@ -141,7 +141,7 @@ TEST_F(append, those_that_are_there_already_are_answered_with_their_ids) {
   EXPECT_EQ(input(2), again.at("closures").at(1).at("remote_value").as_string());
 }
 
-TEST_F(append, a_position_that_the_job_has_not_come_to_is_refused) {
+TEST_F(append, position_beyond_the_end_of_the_job_is_refused) {
   open();
   auto const r = post(path_ + "?first=3", R"([{"function":"f"}])");
   EXPECT_EQ(r.status, 422u);
@@ -152,14 +152,14 @@ TEST_F(append, a_position_that_the_job_has_not_come_to_is_refused) {
   EXPECT_EQ(total(), 0);
 }
 
-TEST_F(append, a_sealed_job_takes_no_more) {
+TEST_F(append, sealed_job_refuses_closures) {
   open();
   post("/api/v1/jobs/" + id_ + "/seal");
   EXPECT_EQ(post(path_, "[{\"function\":\"f\"}]").status, 409u);
   EXPECT_EQ(lines("{\"function\":\"f\"}\n").status, 409u);
 }
 
-TEST_F(append, a_chunked_body_in_small_pieces_is_understood) {
+TEST_F(append, chunked_body_in_small_pieces_is_accepted) {
   open();
   raw_socket s(port());
   s.send("POST " + path_ +

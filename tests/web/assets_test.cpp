@@ -23,7 +23,7 @@ constexpr std::string_view policy =
     "'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'";
 
-TEST_F(assets, the_page_and_its_routes_are_served_with_strict_headers) {
+TEST_F(assets, dashboard_routes_are_served_with_strict_headers) {
   start();
   auto const index = fetch("/");
   EXPECT_EQ(index.status, 200u);
@@ -63,7 +63,7 @@ TEST_F(assets, unknown_files_are_not_found) {
     EXPECT_EQ(fetch(path).status, 404u) << path;
 }
 
-TEST_F(assets, a_browser_gets_a_page_for_an_unknown_path_and_a_script_a_problem) {
+TEST_F(assets, unknown_path_is_a_page_for_browsers_and_a_problem_for_scripts) {
   start();
   http_request r;
   r.method = "GET";
@@ -80,7 +80,7 @@ TEST_F(assets, a_browser_gets_a_page_for_an_unknown_path_and_a_script_a_problem)
   EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json") << "the API has no pages";
 }
 
-TEST_F(assets, the_icon_is_found_where_browsers_look_for_it) {
+TEST_F(assets, icon_is_served_at_the_path_that_browsers_request) {
   start();
   auto const icon = fetch("/favicon.ico");
   EXPECT_EQ(icon.status, 200u);
@@ -88,7 +88,7 @@ TEST_F(assets, the_icon_is_found_where_browsers_look_for_it) {
   EXPECT_EQ(icon.body, fetch("/icon.svg").body);
 }
 
-TEST_F(assets, a_known_etag_is_answered_304_without_a_body) {
+TEST_F(assets, known_etag_is_answered_with_304_and_no_body) {
   start();
   auto const etag = std::string(fetch("/").header("ETag"));
   ASSERT_FALSE(etag.empty());
@@ -98,7 +98,7 @@ TEST_F(assets, a_known_etag_is_answered_304_without_a_body) {
   EXPECT_EQ(fetch("/", {}, "\"other\"").status, 200u);
 }
 
-TEST_F(assets, everything_embedded_is_served_plain_and_compressed) {
+TEST_F(assets, embedded_assets_are_served_plain_and_compressed) {
   start();
   for (auto const& a : embedded_assets()) {
     auto const path = std::string(a.path);
@@ -120,7 +120,7 @@ TEST_F(assets, everything_embedded_is_served_plain_and_compressed) {
 #endif
 }
 
-TEST_F(assets, developers_serve_them_from_a_directory) {
+TEST_F(assets, assets_can_be_served_from_a_directory) {
   muster::test::temporary_directory const directory;
   directory.write("manifest.json",
                   R"([{"path":"/","file":"i.html","type":"text/html","immutable":false},

@@ -31,7 +31,7 @@ class barrier_wait : public web_fixture {
   }
 };
 
-TEST_F(barrier_wait, lets_everybody_through_when_all_are_there) {
+TEST_F(barrier_wait, releases_all_when_the_last_participant_arrives) {
   agents a(core_engine());
   auto there = waiting(wait + "&timeout=20s");
   ASSERT_TRUE(eventually([&] { return parked() == 1; }));
@@ -43,7 +43,7 @@ TEST_F(barrier_wait, lets_everybody_through_when_all_are_there) {
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/default/tasks/worker/2"), "/state"), "MISSING");
 }
 
-TEST_F(barrier_wait, of_some_tasks) {
+TEST_F(barrier_wait, can_be_limited_to_some_tasks) {
   agents a(core_engine());
   auto there = waiting(wait + "&timeout=20s&participants=worker:2,worker:0");
   ASSERT_TRUE(eventually([&] { return parked() == 1; }));
@@ -51,7 +51,7 @@ TEST_F(barrier_wait, of_some_tasks) {
   EXPECT_EQ(there.get().status, 200u);
 }
 
-TEST_F(barrier_wait, that_takes_too_long_names_who_is_missing_and_leaves_no_trace) {
+TEST_F(barrier_wait, timeout_names_missing_tasks_and_leaves_no_barrier) {
   auto const late = post_json(wait + "&timeout=50ms", "", 504);
   EXPECT_EQ(text_at(late, "/code"), "DEADLINE_EXCEEDED");
   EXPECT_NE(text_at(late, "/detail").find("/job:worker/task:0"), std::string::npos);
@@ -103,7 +103,7 @@ TEST_F(barrier_wait, invalid_request_names_the_error) {
   EXPECT_EQ(post(wait + "&nonsense=1").status, 400u);
 }
 
-TEST_F(barrier_wait, that_cannot_be_served_is_a_conflict_with_the_reason) {
+TEST_F(barrier_wait, refused_wait_is_a_conflict_with_the_reason) {
   agents a(core_engine());
   a.join(3);
   auto const others = a.enter(0, "b");
@@ -124,7 +124,7 @@ TEST_F(barrier_wait, that_cannot_be_served_is_a_conflict_with_the_reason) {
   EXPECT_NE(failed.body.find("a bad disk"), std::string::npos) << failed.body;
 }
 
-TEST_F(barrier_wait, ends_with_the_time_of_the_agents_too) {
+TEST_F(barrier_wait, ends_at_the_timeout_of_an_agent_as_well) {
   agents a(core_engine());
   auto there = waiting(wait + "&timeout=20s");
   ASSERT_TRUE(eventually([&] { return parked() == 1; }));
@@ -142,7 +142,7 @@ TEST_F(barrier_wait, is_answered_when_the_server_stops) {
   EXPECT_EQ(post(wait).status, 503u);
 }
 
-TEST_F(barrier_wait, beyond_the_limit_of_parked_calls_is_refused) {
+TEST_F(barrier_wait, wait_beyond_the_limit_of_parked_calls_is_refused) {
   TearDown();
   coordination::limits limits;
   limits.parked_calls_max = 1;

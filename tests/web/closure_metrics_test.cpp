@@ -40,7 +40,7 @@ TEST(closure_metrics, a_histogram_is_cumulative_with_sum_and_count) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1 + 31 + 3) << "one an octave";
 }
 
-TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
+TEST(closure_metrics, counters_and_the_time_with_a_full_queue_are_written) {
   measured_closures c;
   c.metrics.worker_failures = 3;
   c.metrics.stop_requests = 4;
@@ -58,7 +58,7 @@ TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
   EXPECT_CONTAINS(text_of(c), "muster_queue_full_seconds_total 12\n");
 }
 
-TEST(program_metrics, programs_by_state_and_their_ranks) {
+TEST(program_metrics, programs_are_counted_by_state_with_their_ranks) {
   core::program_counts c;
   c.by_state[static_cast<std::size_t>(core::program_state::running)] = 2;
   c.by_state[static_cast<std::size_t>(core::program_state::failed)] = 1;
@@ -80,7 +80,7 @@ TEST(program_metrics, programs_by_state_and_their_ranks) {
   EXPECT_CONTAINS(text, "muster_program_restarts_total 9\n");
 }
 
-TEST(program_metrics, steps_of_those_that_say_any) {
+TEST(program_metrics, steps_are_written_for_programs_that_report_them) {
   metric_text m;
   write_step_metrics(m, {{"prog_1", "train", 40, 250ms}, {"prog_2", "", 0, {}}});
   auto const text = m.take();
@@ -91,7 +91,7 @@ TEST(program_metrics, steps_of_those_that_say_any) {
       << "one step alone has taken no time that is known";
 }
 
-TEST(object_metrics, objects_by_state_and_calls_by_outcome) {
+TEST(object_metrics, objects_are_counted_by_state_and_calls_by_outcome) {
   metric_text m;
   write_object_metrics(m, {{1, 0, 7, 0, 2}, {40, 3, 0, 5}});
   auto const text = m.take();
@@ -103,7 +103,7 @@ TEST(object_metrics, objects_by_state_and_calls_by_outcome) {
   EXPECT_CONTAINS(text, "muster_object_calls_total{outcome=\"lost\"} 5\n");
 }
 
-TEST(dataset_metrics, splits_by_state_and_what_became_of_them) {
+TEST(dataset_metrics, splits_are_counted_by_state_and_outcome) {
   metric_text m;
   write_dataset_metrics(m, {2, 10, 3, 4, 1, 90, 5});
   auto const text = m.take();
@@ -116,7 +116,7 @@ TEST(dataset_metrics, splits_by_state_and_what_became_of_them) {
   EXPECT_CONTAINS(text, "muster_dataset_splits_total{outcome=\"given_back\"} 5\n");
 }
 
-TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
+TEST(closure_metrics, functions_beyond_the_limit_share_one_line) {
   engine e;
   auto const c = e.run([](engine_services& s) {
     std::vector<std::string> names;
@@ -132,7 +132,7 @@ TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_shar
   EXPECT_FALSE(contains(text, "function=\"f200\""));
 }
 
-TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
+TEST(closure_metrics, tasks_beyond_the_limit_have_no_lines) {
   engine e;
   std::vector<std::unique_ptr<worker>> workers;
   for (std::size_t i = 0; i < tasks_measured + 7; ++i)

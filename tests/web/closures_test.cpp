@@ -29,7 +29,7 @@ TEST_F(closures, are_listed_in_pages_and_by_filter) {
   EXPECT_EQ(get(path + "?state=LOST").status, 400u);
 }
 
-TEST_F(closures, one_tells_its_state_and_attempts) {
+TEST_F(closures, closure_shows_its_state_and_attempts) {
   auto& w = add_worker(worker::habit::hold, 3);
   auto const v = submit(1);
   auto const path = "/api/v1/closures/" + text_at(v, "/closures/0/id");
@@ -68,7 +68,7 @@ TEST_F(closures, pickled_call_shows_the_argument_text_of_its_client) {
 }
 
 // A worker that answers quickly is sent more closures than it has slots.
-TEST_F(closures, one_that_was_prefetched_is_queued_and_tells_where) {
+TEST_F(closures, prefetched_closure_is_queued_and_names_its_worker) {
   auto& w = add_worker(worker::habit::hold, 3, 1);
   json::value last;
   ASSERT_TRUE(eventually([&] {
@@ -83,14 +83,14 @@ TEST_F(closures, one_that_was_prefetched_is_queued_and_tells_where) {
   EXPECT_TRUE(last.at("attempts").as_array().empty());
 }
 
-TEST_F(closures, explain_says_why_one_waits) {
+TEST_F(closures, explain_reports_why_a_closure_waits) {
   auto const v = submit(1);
   auto const e = get_json("/api/v1/closures/" + text_at(v, "/closures/0/id") + "/explain");
   EXPECT_EQ(text_at(e, "/state"), "QUEUED");
   EXPECT_FALSE(text_at(e, "/explanation").empty());
 }
 
-TEST_F(closures, one_can_be_cancelled) {
+TEST_F(closures, closure_can_be_cancelled) {
   auto const v =
       post_json("/api/v1/jobs",
                 R"({"on_error":"continue","closures":[{"function":"a"},{"function":"a"}]})", 201);
@@ -101,7 +101,7 @@ TEST_F(closures, one_can_be_cancelled) {
             "QUEUED");
 }
 
-TEST_F(closures, unknown_ones_are_not_found) {
+TEST_F(closures, unknown_closures_are_not_found) {
   for (auto const* id : {"cl_00000000000000ff", "cl_1", "rv_0000000000000001"}) {
     auto const path = std::string("/api/v1/closures/") + id;
     EXPECT_EQ(get(path).status, 404u);
@@ -110,7 +110,7 @@ TEST_F(closures, unknown_ones_are_not_found) {
   }
 }
 
-TEST_F(closures, options_are_told_again) {
+TEST_F(closures, options_are_returned) {
   auto const job = post_json("/api/v1/jobs",
                              R"({"options":{"weight":3,"deadline":"1h"},
                              "closures":[{"function":"f","options":{"max_retries":2,

@@ -37,7 +37,7 @@ class cluster_topics : public web_fixture {
   }
 };
 
-TEST_F(cluster_topics, a_barrier_tells_who_is_missing_until_it_ends) {
+TEST_F(cluster_topics, barrier_names_missing_tasks_until_it_ends) {
   agents a(core_engine());
   a.join(3);
   socket s(port());
@@ -63,7 +63,7 @@ TEST_F(cluster_topics, a_barrier_tells_who_is_missing_until_it_ends) {
   }
 }
 
-TEST_F(cluster_topics, agents_clusters_and_events_are_told) {
+TEST_F(cluster_topics, agents_clusters_and_events_are_published) {
   socket s(port());
   s.receive("hello");
   for (auto const* topic : {"clusters", "agents", "events"}) s.send(sub(topic));
@@ -87,7 +87,7 @@ TEST_F(cluster_topics, agents_clusters_and_events_are_told) {
   EXPECT_FALSE(later.receive("snap", "events").at("rows").as_object().empty());
 }
 
-TEST_F(cluster_topics, a_cluster_says_whether_workers_have_come_to_it) {
+TEST_F(cluster_topics, cluster_shows_whether_workers_have_connected) {
   post_json("/api/v1/clusters", R"({"name":"train"})", 201);
   socket s(port());
   s.receive("hello");
@@ -101,7 +101,7 @@ TEST_F(cluster_topics, a_cluster_says_whether_workers_have_come_to_it) {
   EXPECT_FALSE(delta.at("rows").as_object().contains("train")) << "it is another one's";
 }
 
-TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_and_no_rows) {
+TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_without_rows) {
   socket s(port());
   s.receive("hello");
   s.send(sub("agents"));
@@ -165,7 +165,7 @@ TEST_F(cluster_topics, new_subscriber_gets_no_outdated_age) {
   EXPECT_EQ(text_at(snap, "/ages/default/jobs/worker").at(2), '-') << "an age would move it";
 }
 
-TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
+TEST_F(cluster_topics, alerts_appear_and_disappear) {
   socket s(port());
   s.receive("hello");
   s.send(sub("attention"));

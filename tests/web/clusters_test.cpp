@@ -8,7 +8,7 @@ class clusters : public web_fixture {
   void SetUp() override { start(); }
 };
 
-TEST_F(clusters, there_is_one_and_it_is_the_default) {
+TEST_F(clusters, default_cluster_exists) {
   add_worker(worker::habit::hold);
   auto const all = get_json("/api/v1/clusters");
   EXPECT_EQ(text_at(all, "/clusters/0/name"), "default");
@@ -36,7 +36,7 @@ TEST_F(clusters, tasks_are_listed_in_pages_and_by_filter) {
   EXPECT_EQ(get(path + "?state=GONE").status, 400u);
 }
 
-TEST_F(clusters, a_task_tells_what_is_known_of_it) {
+TEST_F(clusters, task_is_shown_with_its_details) {
   add_worker(worker::habit::hold, 7);
   auto const t = get_json("/api/v1/clusters/default/tasks/worker/7");
   EXPECT_EQ(text_at(t, "/state"), "CONNECTED");
@@ -49,7 +49,7 @@ TEST_F(clusters, a_task_tells_what_is_known_of_it) {
     EXPECT_EQ(get(std::string("/api/v1/clusters/default/tasks/worker/") + index).status, 404u);
 }
 
-TEST_F(clusters, a_task_can_be_drained) {
+TEST_F(clusters, task_can_be_drained) {
   add_worker(worker::habit::hold, 0);
   auto const t = post_json("/api/v1/clusters/default/tasks/worker/0/drain", "");
   EXPECT_TRUE(t.at("draining").as_bool());

@@ -38,7 +38,7 @@ TEST_F(declare, a_declared_cluster_has_an_address_and_waits) {
   EXPECT_EQ(get_json("/api/v1/clusters/train/").at("address"), c.at("address"));
 }
 
-TEST_F(declare, an_answer_can_be_posted_as_it_was_read) {
+TEST_F(declare, declared_cluster_can_be_posted_again_unchanged) {
   post_json("/api/v1/clusters", R"({"name":"train","jobs":{"worker":8,"ps":2},
     "heartbeat_timeout":"10s","stuck_after":"5s","recoverable_jobs":["ps"],"stateful":["ps"]})",
             201);
@@ -53,13 +53,13 @@ TEST_F(declare, an_answer_can_be_posted_as_it_was_read) {
             std::string::npos);
 }
 
-TEST_F(declare, the_answer_says_where_the_cluster_is) {
+TEST_F(declare, response_contains_the_location_of_the_cluster) {
   auto const r = post("/api/v1/clusters", R"({"name":"a.b","jobs":{"w":1}})");
   EXPECT_EQ(r.status, 201u);
   EXPECT_EQ(r.header("Location"), "/api/v1/clusters/a.b");
 }
 
-TEST_F(declare, what_is_wrong_is_named) {
+TEST_F(declare, errors_name_the_field) {
   EXPECT_EQ(refusal(R"({"jobs":{"w":1}})"), "name: missing");
   EXPECT_EQ(refusal(R"({"name":"x","job":{}})"), "job: unknown field");
   EXPECT_NE(refusal(R"({"name":"a b"})").find("name: 'a b' must be"), std::string::npos);
@@ -86,13 +86,13 @@ TEST_F(declare, what_is_wrong_is_named) {
   EXPECT_EQ(text_at(p, "/field"), "stuck_after");
 }
 
-TEST_F(declare, a_name_is_taken_once) {
+TEST_F(declare, name_can_be_declared_once) {
   post_json("/api/v1/clusters", R"({"name":"x","jobs":{"w":1}})", 201);
   auto const p = post_json("/api/v1/clusters", R"({"name":"x","jobs":{"w":1}})", 409);
   EXPECT_EQ(text_at(p, "/code"), "ALREADY_EXISTS");
 }
 
-TEST_F(declare, without_a_port_left_nothing_is_declared) {
+TEST_F(declare, declaration_fails_without_a_free_port) {
   for (auto const* name : {"a", "b", "c"})
     post_json("/api/v1/clusters", R"({"name":")" + std::string(name) + R"("})", 201);
   EXPECT_NE(refusal(R"({"name":"d"})", 429).find("no port"), std::string::npos);
@@ -127,13 +127,13 @@ TEST_F(declare, deleting_a_cluster_answers_its_parked_calls) {
   post_json("/api/v1/clusters", R"({"name":"a"})", 201);
 }
 
-TEST_F(declare, the_main_ports_cluster_stays) {
+TEST_F(declare, cluster_of_the_main_port_cannot_be_deleted) {
   auto const r = send("DELETE", "/api/v1/clusters/default");
   EXPECT_EQ(r.status, 409u);
   EXPECT_NE(r.body.find("main port"), std::string::npos);
 }
 
-TEST_F(declare, a_run_that_failed_says_where_it_began) {
+TEST_F(declare, failed_run_names_its_first_failure) {
   post_json("/api/v1/clusters", R"({"name":"a","jobs":{"w":2}})", 201);
   agents a(core_engine(), "a");
   a.join(2);

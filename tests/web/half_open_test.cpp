@@ -25,7 +25,7 @@ std::string dropped(std::string const& reason) {
   return "muster_connections_dropped_total{port=\"http\",reason=\"" + reason + "\"}";
 }
 
-TEST_F(half_open, a_connection_that_never_speaks_has_the_time_of_a_header) {
+TEST_F(half_open, silent_connection_is_closed_after_the_header_timeout) {
   web_options options;
   options.timeouts.header = 50ms;
   options.timeouts.idle = 1h;
@@ -47,7 +47,7 @@ TEST_F(half_open, slow_header_is_closed) {
   EXPECT_EQ(metric(dropped("header_timeout")), 1);
 }
 
-TEST_F(half_open, an_idle_connection_may_be_so_for_longer_than_a_header_takes) {
+TEST_F(half_open, idle_connection_outlives_the_header_timeout) {
   web_options options;
   options.timeouts.header = 50ms;
   start(options);
@@ -77,7 +77,7 @@ TEST_F(half_open, slow_body_is_closed) {
   EXPECT_EQ(metric(half_open_now), 0);
 }
 
-TEST_F(half_open, the_oldest_half_request_of_an_address_makes_room_for_the_next) {
+TEST_F(half_open, oldest_half_request_of_an_address_is_closed_for_the_next) {
   web_options options;
   options.half_open_per_address_max = 2;
   start(options);
@@ -93,7 +93,7 @@ TEST_F(half_open, the_oldest_half_request_of_an_address_makes_room_for_the_next)
   EXPECT_EQ(metric(dropped("address_limit")), 1);
 }
 
-TEST_F(half_open, connections_whose_request_was_whole_are_no_half_open_ones) {
+TEST_F(half_open, connections_with_complete_requests_are_not_half_open) {
   web_options options;
   options.half_open_per_address_max = 1;
   start(options);
@@ -109,7 +109,7 @@ TEST_F(half_open, connections_whose_request_was_whole_are_no_half_open_ones) {
   }
 }
 
-TEST_F(half_open, connection_least_far_in_its_request_is_closed_when_full) {
+TEST_F(half_open, connection_with_the_least_of_its_request_is_closed_when_full) {
   web_options options;
   options.connections_max = 4;
   start(options);
@@ -134,7 +134,7 @@ TEST_F(half_open, connection_least_far_in_its_request_is_closed_when_full) {
   EXPECT_EQ(metric(half_open_now), 0);
 }
 
-TEST_F(half_open, the_longest_idle_connection_makes_room_when_all_are_past_their_first_request) {
+TEST_F(half_open, longest_idle_connection_is_closed_when_none_is_half_open) {
   web_options options;
   options.connections_max = 2;
   start(options);
@@ -151,7 +151,7 @@ TEST_F(half_open, the_longest_idle_connection_makes_room_when_all_are_past_their
   EXPECT_NE(a.receive_until("ok\n").find("200 OK"), std::string::npos);
 }
 
-TEST_F(half_open, half_requests_by_the_thousand_leave_room_for_a_whole_one) {
+TEST_F(half_open, thousands_of_half_requests_leave_room_for_a_complete_one) {
   web_options options;
   options.connections_max = 64;
   options.half_open_per_address_max = 16;

@@ -19,7 +19,7 @@ class client : public web_fixture {
   }
 };
 
-TEST_F(client, a_server_that_is_not_there_is_named) {
+TEST_F(client, unreachable_server_is_named) {
   start();
   auto const target = url("");
   stop_web();
@@ -30,7 +30,7 @@ TEST_F(client, a_server_that_is_not_there_is_named) {
   EXPECT_EQ(e.message, "cannot reach " + target + ": connection refused");
 }
 
-TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
+TEST_F(client, invalid_urls_are_refused_with_a_reason) {
   for (auto const* bad :
        {"", "localhost:8477", "https://", "http://", "http://:80", "http://host:0", "http://[::1]x",
         "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"}) {
@@ -40,7 +40,7 @@ TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
   }
 }
 
-TEST_F(client, a_silent_server_is_a_deadline) {
+TEST_F(client, silent_server_causes_deadline_exceeded) {
   start();
   submit(1);
   auto const e = error_of(url("/api/v1/jobs/job_0000000000000001/join?timeout=60s"), 50ms);
@@ -68,7 +68,7 @@ TEST_F(client, sends_a_token_and_headers) {
   EXPECT_EQ(send(r).status, 200u);
 }
 
-TEST_F(client, a_stream_can_be_left_early) {
+TEST_F(client, stream_can_be_closed_early) {
   start();
   auto const job = submit(5'000);
   http_request r;
@@ -80,7 +80,7 @@ TEST_F(client, a_stream_can_be_left_early) {
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
-TEST_F(client, a_refused_stream_has_its_problem_in_the_result) {
+TEST_F(client, refused_stream_returns_the_problem) {
   start();
   http_request r;
   r.url = url("/api/v1/jobs/job_00000000000000ff/results");

@@ -17,7 +17,7 @@ class http : public web_fixture {
 
 std::string const host = "Host: localhost\r\n";
 
-TEST_F(http, a_request_in_single_bytes_is_understood) {
+TEST_F(http, request_in_single_bytes_is_answered) {
   start();
   raw_socket s(port());
   for (char const c : "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n")
@@ -40,7 +40,7 @@ TEST_F(http, pipelined_requests_are_answered_in_order) {
 }
 
 // A proxy in front of the server could interpret the bytes after such a request differently.
-TEST_F(http, a_body_without_a_certain_end_is_a_400_and_the_end) {
+TEST_F(http, ambiguous_body_length_is_a_400_and_closes_the_connection) {
   start();
   std::string const behind = "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n";
   struct framing {
@@ -83,7 +83,7 @@ TEST_F(http, a_thousand_requests_use_one_connection) {
   EXPECT_NE(get("/metrics").body.find("muster_http_connections 1\n"), std::string::npos);
 }
 
-TEST_F(http, a_small_body_that_nobody_wants_does_not_cost_the_connection) {
+TEST_F(http, small_unexpected_body_keeps_the_connection_open) {
   start();
   auto const answer = exchange("GET /livez HTTP/1.1\r\n" + host +
                                "Content-Length: 4\r\n\r\nabcdGET /livez HTTP/1.1\r\n" + host +
@@ -91,7 +91,7 @@ TEST_F(http, a_small_body_that_nobody_wants_does_not_cost_the_connection) {
   EXPECT_EQ(count(answer, "200 OK"), 2u) << answer;
 }
 
-TEST_F(http, http_1_0_is_answered_and_closed) {
+TEST_F(http, http_1_0_is_answered_and_the_connection_is_closed) {
   start();
   auto const answer = exchange("GET /livez HTTP/1.0\r\n\r\n");
   EXPECT_NE(answer.find("200 OK"), std::string::npos);
@@ -122,7 +122,7 @@ TEST_F(http, a_header_beyond_the_limit_is_a_431) {
   EXPECT_NE(answer.find("16384 bytes"), std::string::npos);
 }
 
-TEST_F(http, what_is_no_http_is_a_400) {
+TEST_F(http, invalid_http_is_a_400) {
   start();
   for (auto const* bytes :
        {"hello\r\n\r\n", "GET  /livez HTTP/1.1\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
@@ -162,7 +162,7 @@ TEST_F(http, an_idle_connection_is_closed) {
   EXPECT_EQ(s.receive_all(), "");
 }
 
-TEST_F(http, a_client_that_waits_for_100_continue_gets_it) {
+TEST_F(http, expect_100_continue_is_answered) {
   start();
   raw_socket s(port());
   s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
@@ -172,7 +172,7 @@ TEST_F(http, a_client_that_waits_for_100_continue_gets_it) {
   EXPECT_NE(s.receive_until("\r\n\r\n").find("201 Created"), std::string::npos);
 }
 
-TEST_F(http, a_refused_body_is_not_asked_for) {
+TEST_F(http, body_of_a_refused_request_is_not_requested) {
   start();
   raw_socket s(port());
   s.send("POST /api/v1/jobs HTTP/1.1\r\n" + host +
@@ -228,7 +228,7 @@ TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
   }
 }
 
-TEST_F(http, options_tells_the_methods) {
+TEST_F(http, options_lists_the_methods) {
   start();
   auto const r = send("OPTIONS", "/api/v1/jobs");
   EXPECT_EQ(r.status, 204u);
@@ -246,7 +246,7 @@ std::string with_host(std::string const& name) {
   return "GET /livez HTTP/1.1\r\nHost: " + name + "\r\nConnection: close\r\n\r\n";
 }
 
-TEST_F(http, only_names_of_this_machine_are_answered_on_loopback) {
+TEST_F(http, loopback_answers_only_allowed_host_names) {
   web_options options;
   options.allowed_hosts = {"muster.internal"};
   start(options);
@@ -260,7 +260,7 @@ TEST_F(http, only_names_of_this_machine_are_answered_on_loopback) {
             std::string::npos);
 }
 
-TEST_F(http, pages_of_other_origins_may_not_change_anything) {
+TEST_F(http, requests_of_other_origins_cannot_change_anything) {
   web_options options;
   options.allowed_origins = {"https://ops.example"};
   start(options);
@@ -282,7 +282,7 @@ TEST_F(http, pages_of_other_origins_may_not_change_anything) {
   EXPECT_EQ(send(look).status, 200u);
 }
 
-TEST_F(http, connections_beyond_the_limit_wait_for_a_place) {
+TEST_F(http, connections_beyond_the_limit_wait) {
   web_options options;
   options.connections_max = 2;
   start(options);
@@ -307,7 +307,7 @@ TEST_F(http, answers_are_counted_by_status) {
   EXPECT_EQ(count(text, "muster_http_requests_total{code=\"404\"} 1\n"), 1u);
 }
 
-TEST_F(http, a_taken_port_is_named) {
+TEST_F(http, port_in_use_is_named) {
   start();
   web_options options;
   options.port = static_cast<unsigned short>(port());

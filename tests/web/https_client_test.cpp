@@ -92,7 +92,7 @@ TEST_F(https, ipv6_addresses_work_in_brackets) {
   EXPECT_EQ(server.seen().at(0).headers.at("host"), "[::1]:" + std::to_string(server.port()));
 }
 
-TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
+TEST_F(https, unknown_authority_is_named_with_the_ca_file) {
   http_service const server(hello, {"127.0.0.1", authority("somebody else").issue()});
   auto c = client();
   auto const e = error_of(c, server.url());
@@ -103,7 +103,7 @@ TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
   EXPECT_TRUE(has(e, "those of " + ca_file())) << e.message;
 }
 
-TEST_F(https, the_system_does_not_know_a_certificate_that_signed_itself) {
+TEST_F(https, self_signed_certificate_is_refused_by_the_system_store) {
   http_service const server(hello, {"127.0.0.1", self_signed()});
   http_client c;
   auto const e = error_of(c, server.url());
@@ -113,7 +113,7 @@ TEST_F(https, the_system_does_not_know_a_certificate_that_signed_itself) {
   EXPECT_TRUE(has(e, "the trusted authorities are the system's")) << e.message;
 }
 
-TEST_F(https, a_certificate_for_another_name_is_refused_with_the_names_it_has) {
+TEST_F(https, certificate_for_another_name_is_refused_with_its_names) {
   certificate_request other;
   other.names = {"DNS:other.example", "IP:10.0.0.1"};
   http_service const server(hello, {"127.0.0.1", authority_.issue(other)});
@@ -129,7 +129,7 @@ TEST_F(https, a_certificate_for_another_name_is_refused_with_the_names_it_has) {
   EXPECT_TRUE(has(by_name, "not for localhost")) << by_name.message;
 }
 
-TEST_F(https, a_certificate_out_of_its_time_is_refused_with_the_date) {
+TEST_F(https, certificate_outside_its_validity_is_refused_with_the_date) {
   certificate_request old;
   old.starts = -48h, old.ends = -24h;
   http_service const server(hello, {"127.0.0.1", authority_.issue(old)});
@@ -145,13 +145,13 @@ TEST_F(https, a_certificate_out_of_its_time_is_refused_with_the_date) {
   EXPECT_TRUE(has(not_yet, "; it is not valid before ")) << not_yet.message;
 }
 
-TEST_F(https, without_the_check_anybody_may_answer) {
+TEST_F(https, any_certificate_is_accepted_without_verification) {
   http_service const server(hello, {"127.0.0.1", self_signed()});
   auto c = client(false);
   EXPECT_TRUE(get(c, server.url()));
 }
 
-TEST_F(https, a_ca_file_that_is_none_is_named) {
+TEST_F(https, invalid_ca_file_is_named) {
   http_service const server(hello, {"127.0.0.1", authority_.issue()});
   http_client missing({1000, "/nowhere/ca.pem", true});
   auto e = error_of(missing, server.url());
@@ -187,7 +187,7 @@ TEST_F(https, files_can_be_pipes) {
   }
 }
 
-TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {
+TEST_F(https, plain_http_server_is_reported) {
   http_service const server(hello);
   auto c = client();
   auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(server.port()));
@@ -196,7 +196,7 @@ TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {
       << e.message;
 }
 
-TEST_F(https, a_server_that_is_silent_in_the_handshake_is_left_in_time) {
+TEST_F(https, silent_handshake_times_out) {
   boost::asio::io_context context;
   boost::asio::ip::tcp::acceptor const silent(context, {boost::asio::ip::tcp::v4(), 0});
   auto const port = silent.local_endpoint().port();
@@ -207,7 +207,7 @@ TEST_F(https, a_server_that_is_silent_in_the_handshake_is_left_in_time) {
   EXPECT_TRUE(has(e, "timed out")) << e.message;
 }
 
-TEST_F(https, a_body_that_breaks_off_is_no_answer) {
+TEST_F(https, truncated_body_is_an_error) {
   for (bool const tls : {false, true}) {
     http_service::options options;
     if (tls) options.tls = authority_.issue();
@@ -227,7 +227,7 @@ TEST_F(https, a_body_that_breaks_off_is_no_answer) {
   }
 }
 
-TEST_F(https, an_answer_over_the_limit_is_refused) {
+TEST_F(https, response_above_the_limit_is_refused) {
   http_service const server([](http_seen const&) {
     return http_reply{200, std::string(1001, 'x')};
   });
@@ -238,7 +238,7 @@ TEST_F(https, an_answer_over_the_limit_is_refused) {
   EXPECT_TRUE(has(e, "longer than 1000 bytes")) << e.message;
 }
 
-TEST_F(https, a_name_is_looked_up_no_longer_than_the_limit) {
+TEST_F(https, name_lookup_has_a_time_limit) {
   auto const known = look_up("localhost", "80", std::chrono::steady_clock::now() + 20s);
   EXPECT_FALSE(known.error) << known.error.message();
   EXPECT_FALSE(known.endpoints.empty());
@@ -254,7 +254,7 @@ TEST_F(https, a_name_is_looked_up_no_longer_than_the_limit) {
   EXPECT_TRUE(has(e, "cannot reach https://nobody.invalid: ")) << e.message;
 }
 
-TEST_F(https, a_line_break_cannot_be_smuggled_into_a_header) {
+TEST_F(https, line_breaks_in_headers_are_refused) {
   http_service const server(hello);
   auto c = client();
   http_request r;

@@ -29,7 +29,7 @@ TEST_F(jobs, a_job_is_created_with_its_closures) {
   EXPECT_EQ(job.at("metadata"), (json::value{{"k", {1}}}));
 }
 
-TEST_F(jobs, a_closure_shows_what_it_asked_for) {
+TEST_F(jobs, closure_shows_its_options) {
   auto const r = post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo",
       "options":{"priority":7,"delay":"1m"}}]})");
   auto const v = get_json("/api/v1/closures/" + text_at(json::parse(r.body), "/closures/0/id"));
@@ -37,7 +37,7 @@ TEST_F(jobs, a_closure_shows_what_it_asked_for) {
   EXPECT_GT(number_at(v, "/start_ms"), number_at(v, "/created_ms"));
 }
 
-TEST_F(jobs, a_cluster_has_jobs_of_its_own) {
+TEST_F(jobs, each_cluster_has_its_own_jobs) {
   auto const none = post("/api/v1/jobs", R"({"cluster":"train","closures":[{"function":"f"}]})");
   EXPECT_EQ(none.status, 404u) << none.body;
   EXPECT_EQ(text_at(json::parse(none.body), "/field"), "cluster");
@@ -66,7 +66,7 @@ TEST_F(jobs, a_cluster_has_jobs_of_its_own) {
   EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404u);
 }
 
-TEST_F(jobs, per_worker_value_says_what_its_build_is_queued_behind) {
+TEST_F(jobs, per_worker_value_shows_what_delays_its_build) {
   add_worker(worker::habit::hold, 0, 1);
   submit(1);
   auto const made = post("/api/v1/per_worker_values", R"({"function":"muster.echo"})");
@@ -76,7 +76,7 @@ TEST_F(jobs, per_worker_value_says_what_its_build_is_queued_behind) {
   EXPECT_EQ(text_at(v, "/components/0/queued_behind"), "muster.echo");
 }
 
-TEST_F(jobs, a_second_submission_with_the_same_key_finds_the_first) {
+TEST_F(jobs, second_submission_with_the_same_key_returns_the_first_job) {
   auto const body = R"({"closures":[{"function":"muster.echo"}],"idempotency_key":"once"})";
   auto const first = post("/api/v1/jobs", body), second = post("/api/v1/jobs", body);
   EXPECT_EQ(first.status, 201u);
@@ -85,7 +85,7 @@ TEST_F(jobs, a_second_submission_with_the_same_key_finds_the_first) {
   EXPECT_EQ(json::parse(second.body).at("closures").as_array().size(), 1u);
 }
 
-TEST_F(jobs, workers_run_it_and_join_tells_the_end) {
+TEST_F(jobs, workers_run_a_job_and_join_reports_the_end) {
   add_worker(worker::habit::echo);
   auto const id = text_at(submit(100), "/id");
   auto const v = get_json("/api/v1/jobs/" + id + "/join?timeout=10s");
@@ -110,7 +110,7 @@ TEST_F(jobs, join_waits_for_the_end) {
   EXPECT_TRUE(v.at("done").as_bool());
 }
 
-TEST_F(jobs, join_answers_when_its_time_is_over) {
+TEST_F(jobs, join_returns_at_its_timeout) {
   auto const id = text_at(submit(1), "/id");
   for (auto const* timeout : {"0", "20ms"}) {
     auto const v = get_json("/api/v1/jobs/" + id + "/join?timeout=" + timeout);
@@ -119,7 +119,7 @@ TEST_F(jobs, join_answers_when_its_time_is_over) {
   }
 }
 
-TEST_F(jobs, a_client_that_leaves_a_join_is_forgotten) {
+TEST_F(jobs, join_of_a_disconnected_client_is_dropped) {
   auto const id = text_at(submit(1), "/id");
   auto const parked = [&] {
     return core_engine().run(
@@ -132,7 +132,7 @@ TEST_F(jobs, a_client_that_leaves_a_join_is_forgotten) {
   EXPECT_TRUE(eventually([&] { return parked() == 0; }));
 }
 
-TEST_F(jobs, a_failed_job_tells_its_first_error) {
+TEST_F(jobs, failed_job_shows_its_first_error) {
   auto& w = add_worker(worker::habit::hold);
   auto const id = text_at(submit(3), "/id");
   w.fail_all("no such file");
@@ -157,14 +157,14 @@ TEST_F(jobs, jobs_are_listed_newest_first_in_pages) {
   EXPECT_TRUE(std::is_sorted(seen.rbegin(), seen.rend()));
 }
 
-TEST_F(jobs, an_open_job_is_sealed_and_ends) {
+TEST_F(jobs, open_job_ends_once_it_is_sealed) {
   auto const id = text_at(post_json("/api/v1/jobs", R"({"open":true})", 201), "/id");
   auto const sealed = post_json("/api/v1/jobs/" + id + "/seal", "");
   EXPECT_FALSE(sealed.at("open").as_bool());
   EXPECT_EQ(text_at(get_json("/api/v1/jobs/" + id + "/join?timeout=5s"), "/state"), "SUCCEEDED");
 }
 
-TEST_F(jobs, a_cancelled_job_says_so) {
+TEST_F(jobs, cancelled_job_has_the_state_cancelled) {
   auto const id = text_at(submit(3), "/id");
   post_json("/api/v1/jobs/" + id + "/cancel", "");
   auto const v = get_json("/api/v1/jobs/" + id + "/join?timeout=5s");
@@ -172,7 +172,7 @@ TEST_F(jobs, a_cancelled_job_says_so) {
   EXPECT_EQ(number_at(v, "/counts/cancelled"), 3);
 }
 
-TEST_F(jobs, a_finished_job_can_be_forgotten_and_a_running_one_cannot) {
+TEST_F(jobs, finished_job_can_be_deleted_but_a_running_one_cannot) {
   auto const id = text_at(submit(1), "/id");
   auto const early = send("DELETE", "/api/v1/jobs/" + id);
   EXPECT_EQ(early.status, 409u) << early.body;

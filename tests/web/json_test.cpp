@@ -9,7 +9,7 @@
 namespace muster::web {
 namespace {
 
-TEST(json_out, writes_nested_values_with_commas_where_they_belong) {
+TEST(json_out, nested_values_are_written_as_valid_json) {
   std::string text;
   json_out out(text);
   out.begin_object();
@@ -20,7 +20,7 @@ TEST(json_out, writes_nested_values_with_commas_where_they_belong) {
   EXPECT_EQ(text, R"({"a":[1,"x",true,null],"b":{},"c":-5,"d":0.125,"e":[1, 2]})");
 }
 
-TEST(views_json, a_closure_says_what_its_function_calls_where_that_is_known) {
+TEST(views_json, closure_shows_the_name_of_its_callable_if_known) {
   core::closure_view c;
   c.function = "python:3.11";
   auto const written = [&c] {
@@ -38,14 +38,14 @@ TEST(views_json, a_closure_says_what_its_function_calls_where_that_is_known) {
   EXPECT_EQ(std::string(written().at("callable").as_string()).substr(0, 4), "f1f1");
 }
 
-TEST(json_out, hostile_strings_come_out_as_valid_json) {
+TEST(json_out, control_characters_are_escaped) {
   std::string const bytes("a\"\\\n\t\x01\x7f\x00z", 9);
   std::string text;
   append_json_string(text, bytes);
   EXPECT_EQ(boost::json::parse(text).as_string(), bytes);
 }
 
-TEST(json_out, what_is_no_utf8_becomes_the_replacement_character) {
+TEST(json_out, invalid_utf8_becomes_the_replacement_character) {
   for (auto const* bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82",
                           "\x80", "\xf0\x80\x80\x80"}) {
     std::string text;
@@ -60,7 +60,7 @@ TEST(json_out, what_is_no_utf8_becomes_the_replacement_character) {
   EXPECT_EQ(text, "\"é€😀\"");
 }
 
-TEST(json_out, numbers_that_are_none_become_zero) {
+TEST(json_out, nan_and_infinity_become_zero) {
   std::string text;
   json_out out(text);
   out.begin_array().number(1.0 / 3).number(std::numeric_limits<double>::quiet_NaN());
@@ -68,7 +68,7 @@ TEST(json_out, numbers_that_are_none_become_zero) {
   EXPECT_EQ(text, "[0.333,0,0,18446744073709551615]");
 }
 
-TEST(json_in, malformed_text_is_refused_with_its_place) {
+TEST(json_in, malformed_text_is_refused_with_its_position) {
   auto const p = check_json("{\"a\": 1,\n \"b\" 2}");
   ASSERT_TRUE(p);
   EXPECT_EQ(p->status, 400u);
@@ -83,7 +83,7 @@ TEST(json_in, exactly_one_value_is_accepted) {
     EXPECT_TRUE(check_json(bad)) << bad;
 }
 
-TEST(json_in, member_that_is_repeated_is_refused_by_name) {
+TEST(json_in, repeated_member_is_refused_by_name) {
   for (auto const* bad :
        {R"({"open":true,"open":false})", R"([1,{"a":{"x":1,"open":2,"\u006fpen":3}}])",
         R"({"a":[],"open":{"open":{}},"b":1,"open":2})"}) {
@@ -99,7 +99,7 @@ TEST(json_in, member_that_is_repeated_is_refused_by_name) {
     EXPECT_FALSE(check_json(good)) << good;
 }
 
-TEST(json_in, many_members_of_one_object_are_compared) {
+TEST(json_in, repeated_member_is_found_among_many) {
   std::string text = "{";
   for (int i = 0; i < 100'000; ++i) text += "\"k" + std::to_string(i) + "\":1,";
   EXPECT_FALSE(check_json(text + "\"last\":2}"));
@@ -108,7 +108,7 @@ TEST(json_in, many_members_of_one_object_are_compared) {
   EXPECT_EQ(p->field, "k77");
 }
 
-TEST(json_in, number_outside_the_range_of_a_double_is_refused_with_its_place) {
+TEST(json_in, number_outside_the_range_of_a_double_is_refused) {
   for (auto const* bad : {"[1,\n 1e999]", "[1,\n -1e999]"}) {
     auto const p = check_json(bad);
     ASSERT_TRUE(p) << bad;
@@ -129,7 +129,7 @@ TEST(json_in, depth_is_limited) {
   EXPECT_EQ(p->limit, "64 levels");
 }
 
-TEST(json_in, a_walk_gives_members_as_they_were_written) {
+TEST(json_in, walk_returns_members_as_written) {
   json_ref const root(R"( {"a" : [1, {"b":"x]\"}"} , 2.50] ,"\u0063":12345678901234567890123} )");
   json_walk m(root);
   ASSERT_TRUE(m.next());
@@ -189,7 +189,7 @@ boost::json::value rebuilt(json_ref const& at) {
   return boost::json::parse(at.text());
 }
 
-TEST(json_in, a_walk_over_random_json_sees_what_the_parser_sees) {
+TEST(json_in, walk_over_random_json_agrees_with_the_parser) {
   std::uint64_t seed = 1;
   auto const next = [&] { return seed = seed * 6364136223846793005u + 1442695040888963407u; };
   static char const* const pieces[] = {"{",     "}",          "[",           "]",    ",", ":",
@@ -207,7 +207,7 @@ TEST(json_in, a_walk_over_random_json_sees_what_the_parser_sees) {
   EXPECT_GT(accepted, 1000);
 }
 
-TEST(json_check, says_what_was_expected_and_keeps_the_first_failure) {
+TEST(json_check, reports_the_first_failure_with_the_expected_type) {
   json_ref const root(R"({"s":1,"n":"x","b":[],"i":1.5})");
   json_check check;
   for (json_walk m(root); m.next();) {

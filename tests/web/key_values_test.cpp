@@ -20,7 +20,7 @@ class key_values : public web_fixture {
   std::string const path = "/api/v1/clusters/default/kv";
 };
 
-TEST_F(key_values, what_was_put_is_there) {
+TEST_F(key_values, stored_value_is_returned) {
   auto const r = put("a/b", "hello");
   EXPECT_EQ(r.status, 201u);
   EXPECT_EQ(r.body, "{\"key\":\"a/b\",\"size\":5,\"created\":true}\n");
@@ -32,7 +32,7 @@ TEST_F(key_values, what_was_put_is_there) {
   EXPECT_EQ(get(path + "/a%2Fb/").body, "again");
 }
 
-TEST_F(key_values, values_may_be_any_bytes) {
+TEST_F(key_values, values_can_be_any_bytes) {
   std::string const bytes("\x00\xff\x80", 3);
   put("bin", bytes);
   auto const got = get(path + "/bin");
@@ -46,7 +46,7 @@ TEST_F(key_values, values_may_be_any_bytes) {
   EXPECT_EQ(text_at(list, "/keys/1/value"), "");
 }
 
-TEST_F(key_values, insert_only_leaves_what_is_there) {
+TEST_F(key_values, insert_only_keeps_an_existing_value) {
   EXPECT_EQ(put("k", "1", "*").status, 201u);
   auto const r = put("k", "2", "*");
   EXPECT_EQ(r.status, 412u);
@@ -87,7 +87,7 @@ TEST_F(key_values, are_listed_by_prefix_in_pages) {
   EXPECT_EQ(get("/api/v1/clusters/nope/kv").status, 404u);
 }
 
-TEST_F(key_values, can_be_walked_like_folders) {
+TEST_F(key_values, are_listed_like_folders_with_a_delimiter) {
   for (auto const* key : {"a", "a/1", "a/b/2", "a/b/3", "a/c/4", "d/5"}) put(key, "v");
   auto const top = get_json(path + "?delimiter=/");
   EXPECT_EQ(json::serialize(top.at("folders")), R"(["a/","d/"])");
@@ -109,7 +109,7 @@ TEST_F(key_values, a_page_of_large_values_ends_early) {
   EXPECT_EQ(get_json(path + "?include_values=false").at("keys").as_array().size(), 3u);
 }
 
-TEST_F(key_values, a_delete_takes_what_is_below_only_when_told) {
+TEST_F(key_values, delete_removes_keys_below_only_if_recursive) {
   for (auto const* key : {"a", "a/1", "a/2", "b"}) put(key, "v");
   auto const refused = send("DELETE", path + "/a");
   EXPECT_EQ(refused.status, 409u);
@@ -122,7 +122,7 @@ TEST_F(key_values, a_delete_takes_what_is_below_only_when_told) {
   EXPECT_EQ(send("DELETE", path + "/b?recursive=x").status, 400u);
 }
 
-TEST_F(key_values, a_key_that_is_not_there_can_be_waited_for) {
+TEST_F(key_values, missing_key_can_be_waited_for) {
   auto const missing = get_json(path + "/k", 404);
   EXPECT_EQ(text_at(missing, "/code"), "NOT_FOUND");
   auto const start = std::chrono::steady_clock::now();
@@ -149,7 +149,7 @@ TEST_F(key_values, a_key_that_is_not_there_can_be_waited_for) {
   later.join();
 }
 
-TEST_F(key_values, a_client_that_leaves_waits_no_more) {
+TEST_F(key_values, wait_of_a_disconnected_client_is_dropped) {
   auto const waits = [&] {
     return core_engine().run([](engine_services& services) {
       return services.coordination.state().current(services.endpoints.main()).parked_calls();
@@ -162,7 +162,7 @@ TEST_F(key_values, a_client_that_leaves_waits_no_more) {
   EXPECT_TRUE(eventually([&] { return waits() == 0; }));
 }
 
-TEST_F(key_values, waits_are_told_by_key_and_by_task) {
+TEST_F(key_values, waits_are_listed_by_key_and_by_task) {
   agents a(core_engine());
   a.join(2);
   for (auto const* key : {"x", "y"}) a.wait_for_key(1, key);
@@ -196,7 +196,7 @@ TEST_F(key_values, keys_have_limits) {
 
 class events : public web_fixture {};
 
-TEST_F(events, are_numbered_and_the_oldest_are_forgotten) {
+TEST_F(events, are_numbered_and_the_oldest_are_dropped) {
   start();
   auto const none = get_json("/api/v1/events");
   EXPECT_EQ(number_at(none, "/first"), 1);
@@ -222,7 +222,7 @@ TEST_F(events, are_numbered_and_the_oldest_are_forgotten) {
   EXPECT_EQ(get("/api/v1/events?after=x").status, 400u);
 }
 
-TEST_F(events, a_job_that_failed_is_told_of_and_one_that_succeeded_is_not) {
+TEST_F(events, failed_job_causes_an_event_and_a_successful_one_does_not) {
   start();
   auto& w = add_worker(worker::habit::hold, 3);
   auto const good = submit(1);
@@ -241,7 +241,7 @@ TEST_F(events, a_job_that_failed_is_told_of_and_one_that_succeeded_is_not) {
       get_json("/api/v1/events?subject=" + text_at(good, "/id")).at("events").as_array().empty());
 }
 
-TEST_F(events, agents_are_told_of_with_their_cluster) {
+TEST_F(events, events_of_agents_name_their_cluster) {
   start({}, {}, 1);
   agents a(core_engine());
   a.join(1);

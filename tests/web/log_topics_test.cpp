@@ -34,7 +34,7 @@ class log_topics : public web_fixture {
   std::string of_job, of_closure;
 };
 
-TEST_F(log_topics, what_is_there_comes_as_a_snapshot_and_then_each_line) {
+TEST_F(log_topics, existing_lines_are_a_snapshot_followed_by_new_lines) {
   w->log("before", 0);
   w->log("of the other", 1);
   socket s(port());
@@ -50,7 +50,7 @@ TEST_F(log_topics, what_is_there_comes_as_a_snapshot_and_then_each_line) {
   EXPECT_EQ(text_at(d, "/lines/0/worker"), "worker:0");
 }
 
-TEST_F(log_topics, a_job_shows_all_its_closures) {
+TEST_F(log_topics, topic_of_a_job_has_lines_of_all_its_closures) {
   socket s(port());
   s.send(sub(of_job));
   EXPECT_EQ(texts(s.receive("snap", of_job)), list{});
@@ -58,7 +58,7 @@ TEST_F(log_topics, a_job_shows_all_its_closures) {
   EXPECT_EQ(texts(s.receive("d", of_job)), list{"one"});
 }
 
-TEST_F(log_topics, progress_and_the_end_come_without_lines) {
+TEST_F(log_topics, progress_and_the_end_are_sent_without_lines) {
   socket s(port());
   s.send(sub(of_closure));
   s.receive("snap", of_closure);
@@ -71,7 +71,7 @@ TEST_F(log_topics, progress_and_the_end_come_without_lines) {
   EXPECT_EQ(texts(end), list{});
 }
 
-TEST_F(log_topics, nothing_new_is_not_sent) {
+TEST_F(log_topics, no_message_is_sent_without_changes) {
   socket s(port());
   s.send(sub(of_closure));
   s.receive("snap", of_closure);
@@ -79,7 +79,7 @@ TEST_F(log_topics, nothing_new_is_not_sent) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(text_at(s.receive(), "/topic"), "counters");
 }
 
-TEST_F(log_topics, a_job_that_is_not_there_says_so) {
+TEST_F(log_topics, unknown_job_is_marked_as_unknown) {
   socket s(port());
   s.send(sub("logs:job_0000000000000099"));
   EXPECT_FALSE(s.receive("snap", "logs:job_0000000000000099").at("known").as_bool());
@@ -87,7 +87,7 @@ TEST_F(log_topics, a_job_that_is_not_there_says_so) {
   EXPECT_FALSE(s.receive("snap", "logs:cl_0000000900000009").at("known").as_bool());
 }
 
-TEST_F(log_topics, a_resume_goes_on_where_it_was_or_gets_everything) {
+TEST_F(log_topics, resume_continues_at_its_position_or_gets_a_snapshot) {
   w->log("1", 0);
   socket stays(port());
   stays.send(sub(of_closure));
@@ -122,14 +122,14 @@ TEST_F(log_topics, recreated_topic_continues_with_higher_numbers) {
   EXPECT_GT(number_at(again, "/seq"), seq);
 }
 
-TEST_F(log_topics, more_than_four_are_refused) {
+TEST_F(log_topics, more_than_four_topics_are_refused) {
   socket s(port());
   for (int i = 1; i <= 5; ++i) s.send(sub("logs:job_000000000000000" + std::to_string(i)));
   auto const e = s.receive("err");
   EXPECT_EQ(text_at(e, "/code"), "RESOURCE_EXHAUSTED");
 }
 
-TEST_F(log_topics, what_is_no_id_is_no_topic) {
+TEST_F(log_topics, invalid_id_is_not_a_topic) {
   for (auto const* name :
        {"logs:", "logs:x", "logs:cl_0000000000000000", "logs:rv_0000000000000001"}) {
     socket s(port());
@@ -157,7 +157,7 @@ struct log_topic_parts : testing::Test {
   }
 };
 
-TEST_F(log_topic_parts, keeps_the_newest_lines_and_says_that_there_were_earlier_ones) {
+TEST_F(log_topic_parts, keeps_the_newest_lines_and_marks_dropped_ones) {
   t.update(lines(log_lines_shown));
   EXPECT_FALSE(json::parse(*t.snapshot()).at("earlier").as_bool());
   auto const behind = t.seq();
@@ -173,7 +173,7 @@ TEST_F(log_topic_parts, keeps_the_newest_lines_and_says_that_there_were_earlier_
   EXPECT_FALSE(t.can_serve(old));  // a line that the client has not received was dropped
 }
 
-TEST_F(log_topic_parts, bytes_are_bounded_too) {
+TEST_F(log_topic_parts, bytes_are_limited) {
   t.update(lines(100, 8'000));
   EXPECT_LT(t.snapshot()->size(), log_bytes_shown + 1'000);
 }
@@ -197,7 +197,7 @@ TEST_F(log_topic_parts, sequence_numbers_of_another_topic_instance_are_rejected)
   EXPECT_FALSE(t.can_serve(102));
 }
 
-TEST_F(log_topic_parts, nothing_new_does_not_advance) {
+TEST_F(log_topic_parts, update_without_changes_keeps_the_sequence_number) {
   t.update(lines(1));
   auto const at = t.seq();
   t.update({});

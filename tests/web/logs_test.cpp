@@ -32,7 +32,7 @@ class logs : public web_fixture {
   std::string job_path, closure_path[2];
 };
 
-TEST_F(logs, of_a_closure_and_of_its_job) {
+TEST_F(logs, lines_of_a_closure_and_of_its_job_are_returned) {
   w->log("a", 0);
   w->log("b", 1, server::log_level::standard_error);
   w->log("c", 0);
@@ -63,7 +63,7 @@ TEST_F(logs, pages_follow_one_another) {
   EXPECT_EQ(texts(get_json(job_path + "/logs?tail=1")), list{"4"});
 }
 
-TEST_F(logs, an_ended_closure_says_so_with_its_last_line) {
+TEST_F(logs, ended_closure_is_marked_with_its_last_line) {
   for (int i = 0; i < 3; ++i) w->log(std::to_string(i), 0);
   w->finish_all();
   EXPECT_FALSE(get_json(closure_path[0] + "/logs?limit=2").at("ended").as_bool());
@@ -102,14 +102,14 @@ TEST_F(logs, a_wait_ends_with_the_end_of_the_target) {
   EXPECT_EQ(parked(), 0u);
 }
 
-TEST_F(logs, a_wait_ends_when_its_time_is_over_and_leaves_nothing_behind) {
+TEST_F(logs, wait_ends_at_its_timeout_and_is_dropped) {
   auto const answer = get_json(job_path + "/logs?wait=20ms");
   EXPECT_FALSE(answer.at("ended").as_bool());
   EXPECT_EQ(parked(), 0u);
   w->log("nobody waits", 0);
 }
 
-TEST_F(logs, a_client_that_goes_away_is_forgotten) {
+TEST_F(logs, wait_of_a_disconnected_client_is_dropped) {
   raw_socket s(port());
   s.send("GET " + job_path + "/logs?wait=30s HTTP/1.1\r\nHost: " + address() + "\r\n\r\n");
   ASSERT_TRUE(eventually([&] { return parked() == 1; }));
@@ -118,7 +118,7 @@ TEST_F(logs, a_client_that_goes_away_is_forgotten) {
   w->log("nobody waits", 0);
 }
 
-TEST_F(logs, what_does_not_exist_and_what_is_wrong) {
+TEST_F(logs, unknown_ids_and_invalid_queries_are_refused) {
   EXPECT_EQ(get("/api/v1/closures/cl_0000000900000009/logs").status, 404u);
   EXPECT_EQ(get("/api/v1/jobs/job_0000000000000099/logs").status, 404u);
   EXPECT_EQ(get("/api/v1/jobs/nonsense/logs").status, 404u);
@@ -131,7 +131,7 @@ TEST_F(logs, what_does_not_exist_and_what_is_wrong) {
   }
 }
 
-TEST_F(logs, go_with_their_job) {
+TEST_F(logs, are_deleted_with_their_job) {
   w->log("a", 0);
   w->finish_all();
   EXPECT_EQ(send("DELETE", job_path).status, 204u);
@@ -150,7 +150,7 @@ TEST_F(logs, progress_is_a_field_of_a_closure_and_in_listings) {
   EXPECT_FALSE(all.at("closures").at(1).as_object().contains("progress"));
 }
 
-TEST_F(logs, results_can_begin_at_an_index) {
+TEST_F(logs, results_can_start_at_an_index) {
   w->finish_all();
   auto const body = get(job_path + "/results?from=1").body;
   EXPECT_EQ(std::count(body.begin(), body.end(), '\n'), 1);
@@ -161,7 +161,7 @@ TEST_F(logs, results_can_begin_at_an_index) {
 
 class full_logs : public web_fixture {};
 
-TEST_F(full_logs, a_wait_that_finds_no_place_is_refused_and_leaves_nothing_behind) {
+TEST_F(full_logs, wait_beyond_the_limit_is_refused_and_dropped) {
   core::config none;
   none.parked_calls_max = 0;
   start({}, none);

@@ -81,7 +81,7 @@ std::vector<bad_request> bad_requests() {
   };
 }
 
-TEST_F(malformed, requests_are_answered_with_a_problem_and_the_server_goes_on) {
+TEST_F(malformed, requests_are_answered_with_a_problem_and_the_server_continues) {
   start();
   submit(1);
   for (auto const& b : bad_requests()) {
@@ -101,7 +101,7 @@ TEST_F(malformed, requests_are_answered_with_a_problem_and_the_server_goes_on) {
   }
 }
 
-TEST_F(malformed, a_member_that_is_missing_is_the_field_of_the_problem) {
+TEST_F(malformed, missing_member_is_the_field_of_the_problem) {
   start();
   auto const job = text_at(json::parse(post("/api/v1/jobs", R"({"open":true})").body), "/id");
   struct missing_member {
@@ -147,7 +147,7 @@ TEST_F(malformed, random_bytes_never_stop_the_server) {
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
-TEST_F(malformed, compressed_body_is_refused_with_the_header_that_says_so) {
+TEST_F(malformed, compressed_body_is_refused_with_the_name_of_the_header) {
   start();
   for (auto const& [method, path] :
        {std::pair("POST", "/api/v1/jobs"), std::pair("PUT", "/api/v1/clusters/default/kv/a")}) {

@@ -35,7 +35,7 @@ std::size_t resident_bytes() {
   return resident * 4096;
 }
 
-TEST_F(results, come_in_schedule_order_whatever_the_state) {
+TEST_F(results, are_in_schedule_order_in_every_state) {
   add_worker(worker::habit::hold, -1, 1);
   auto const job = submit(3);
   auto const all = lines(path_of(job));
@@ -90,7 +90,7 @@ TEST_F(results, can_be_followed_until_the_job_ends) {
   }
 }
 
-TEST_F(results, of_an_open_job_are_followed_past_what_is_there) {
+TEST_F(results, results_of_an_open_job_are_followed_as_it_grows) {
   add_worker(worker::habit::echo);
   auto const job = submit(3, R"(,"open":true)");
   auto const base = "/api/v1/jobs/" + text_at(job, "/id");
@@ -112,7 +112,7 @@ TEST_F(results, of_an_open_job_are_followed_past_what_is_there) {
   EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
+TEST_F(results, slow_reader_uses_no_extra_memory_and_gets_all_results) {
   std::string const value = "\"" + std::string(1'000, 'v') + "\"";
   auto& w = add_worker(worker::habit::hold, -1, 64);
   auto const job = submit(100'000);
@@ -139,7 +139,7 @@ TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
   EXPECT_TRUE(last.ends_with("0\r\n\r\n"));
 }
 
-TEST_F(results, a_follower_that_leaves_is_forgotten) {
+TEST_F(results, disconnected_follower_is_dropped) {
   auto const job = submit(1);
   auto const parked = [&] {
     return core_engine().run(
@@ -153,7 +153,7 @@ TEST_F(results, a_follower_that_leaves_is_forgotten) {
   EXPECT_TRUE(eventually([&] { return parked() == 0; }));
 }
 
-TEST_F(results, a_stream_that_the_stop_cuts_short_does_not_look_whole) {
+TEST_F(results, stream_cut_by_a_stop_is_visibly_incomplete) {
   auto const job = submit(1);
   raw_socket s(port());
   s.send("GET " + path_of(job, "?wait=true") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -42,7 +42,7 @@ TEST(router, head_finds_the_get_route) {
   EXPECT_EQ(find("HEAD", "/livez").found, find("GET", "/livez").found);
 }
 
-TEST(router, another_method_of_a_known_path_gives_what_is_allowed) {
+TEST(router, wrong_method_of_a_known_path_lists_the_allowed_ones) {
   auto const m = find("PUT", "/api/v1/jobs");
   EXPECT_FALSE(m.found);
   EXPECT_EQ(m.allow, "POST, GET, HEAD, OPTIONS");
@@ -58,7 +58,7 @@ TEST(router, unknown_and_malformed_paths_match_nothing) {
   }
 }
 
-TEST(router, operations_have_names_of_their_own) {
+TEST(router, operation_names_are_unique) {
   std::set<std::string_view> names;
   for (auto const& r : table()) EXPECT_TRUE(names.insert(r.id).second) << r.id;
 }

@@ -23,7 +23,7 @@ TEST_F(stop, idle_connections_do_not_delay_it) {
   EXPECT_EQ(silent.receive_all(), "");
 }
 
-TEST_F(stop, an_exchange_in_flight_is_finished) {
+TEST_F(stop, request_in_progress_is_finished) {
   start();
   auto& w = add_worker(worker::habit::hold);
   auto const id = text_at(submit(1), "/id");
@@ -38,7 +38,7 @@ TEST_F(stop, an_exchange_in_flight_is_finished) {
   web_thread_.join();
 }
 
-TEST_F(stop, what_does_not_end_within_the_grace_is_cut_off) {
+TEST_F(stop, requests_beyond_the_grace_period_are_cut_off) {
   start();
   auto const id = text_at(submit(1), "/id");
   raw_socket s(port());
@@ -61,7 +61,7 @@ TEST_F(stop, parked_calls_are_answered_when_the_engine_stops_first) {
   EXPECT_NE(s.receive_until("\r\n\r\n").find("503 "), std::string::npos);
 }
 
-TEST_F(stop, may_be_asked_for_many_times_and_before_the_start) {
+TEST_F(stop, can_be_repeated_and_precede_the_start) {
   start();
   server_->stop(1s);
   server_->stop(1s);
@@ -76,7 +76,7 @@ TEST_F(stop, may_be_asked_for_many_times_and_before_the_start) {
   early.run();
 }
 
-TEST_F(stop, a_gateway_that_is_closed_takes_no_work_and_requests_are_told_so) {
+TEST_F(stop, closed_gateway_refuses_work_with_503) {
   start();
   bool ran = false;
   core_engine().gateway().close();

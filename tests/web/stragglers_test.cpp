@@ -30,7 +30,7 @@ TEST_F(stragglers, are_named_by_barrier_task_and_host) {
   EXPECT_EQ(s.at_pointer("/generation").to_number<int>(), 1);
 }
 
-TEST_F(stragglers, of_nobody_are_empty_lists) {
+TEST_F(stragglers, are_empty_lists_without_barriers) {
   auto const s = get_json(path);
   EXPECT_TRUE(s.at_pointer("/barriers").as_array().empty());
   EXPECT_TRUE(s.at_pointer("/tasks").as_array().empty());

@@ -18,7 +18,7 @@ std::string argument_text(std::string const& closure) {
   return s.closures.closures().empty() ? "" : std::string(s.closures.closures()[0].args.view());
 }
 
-TEST(submission_json, arguments_travel_as_they_were_written) {
+TEST(submission_json, arguments_are_passed_as_written) {
   EXPECT_EQ(argument_text(R"({"function":"f"})"), "[]");
   EXPECT_EQ(argument_text(R"({"function":"f","args":[1.0, 12345678901234567890123]})"),
             "[1.0, 12345678901234567890123]");
@@ -46,7 +46,7 @@ TEST(submission_json, a_map_names_its_function_once) {
   EXPECT_EQ(s.closures.closures()[2].args.view(), "[2,3]");
 }
 
-TEST(submission_json, job_fields_are_taken_over) {
+TEST(submission_json, job_fields_are_read) {
   json_check check;
   auto const s = parse(R"({"name":"n","cluster":"train","on_error":"continue","open":true,
       "options":{"require_function":true,"max_worker_failures":0},"metadata":{"a":[1]},
@@ -70,7 +70,7 @@ struct wrong_case {
   unsigned status = 400;
 };
 
-TEST(submission_json, what_is_wrong_is_named) {
+TEST(submission_json, errors_name_the_field) {
   std::string const long_name = "{\"open\":true,\"name\":\"" + std::string(300, 'x') + "\"}";
   wrong_case const cases[] = {
       {"[]", "expected an object, got array"},
@@ -144,7 +144,7 @@ TEST(submission_json, what_is_wrong_is_named) {
   }
 }
 
-TEST(submission_json, what_closures_ask_of_their_worker) {
+TEST(submission_json, worker_requirements_of_closures_are_read) {
   json_check check;
   auto const s = parse(R"({"closures":[{"function":"f","options":
       {"gang":"g","task":"worker:3","labels":{"zone":"a"},"resources":{"gpu":2}}},

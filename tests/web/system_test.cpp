@@ -69,7 +69,7 @@ TEST_F(server_facts, health_follows_the_engine) {
 
 class server_that_waits : public web_fixture {};
 
-TEST_F(server_that_waits, answers_503_and_who_serves_until_it_serves) {
+TEST_F(server_that_waits, answers_503_with_the_serving_server_until_it_serves) {
   std::atomic<int> state = 0;
   web_options options;
   options.waiting = [&state]() -> std::optional<not_serving> {
@@ -111,7 +111,7 @@ TEST_F(server_that_waits, holds_requests_until_it_serves) {
 
 class busy_engine : public web_fixture {};
 
-TEST_F(busy_engine, gives_503_and_late_answers_are_dropped) {
+TEST_F(busy_engine, request_gets_503_and_its_late_answer_is_dropped) {
   web_options options;
   options.timeouts.engine = std::chrono::milliseconds(50);
   start(options);
@@ -233,7 +233,7 @@ TEST(process_facts, start_time_is_the_same_in_every_reading) {
   for (int i = 0; i < 100; ++i) ASSERT_EQ(read_process_facts().start_time_s, first);
 }
 
-TEST_F(server_facts, openapi_describes_what_is_served) {
+TEST_F(server_facts, openapi_describes_all_routes) {
   auto const v = get_json("/openapi.json");
   EXPECT_EQ(text_at(v, "/openapi"), "3.1.0");
   auto const& paths = v.at("paths").as_object();

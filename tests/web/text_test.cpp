@@ -18,7 +18,7 @@ TEST(text, ids_are_a_prefix_and_sixteen_lower_case_hex_digits) {
   EXPECT_EQ(server::parse_value("rv_0000000000000010"), core::closure_id{16});
 }
 
-TEST(text, other_forms_of_an_id_are_no_id) {
+TEST(text, other_forms_of_an_id_are_refused) {
   for (auto const* bad : {"", "job_", "job_1", "job_000000000000000G", "JOB_0000000000000001",
                           "job_ABCDEF0123456789", "job_00000000000000001", "cl_0000000000000001",
                           "job_000000000000000 ", " job_0000000000000001"})
@@ -35,13 +35,13 @@ TEST(text, durations_are_whole_numbers_with_units) {
   EXPECT_EQ(parse_duration("0"), 0us);
 }
 
-TEST(text, what_is_no_duration_is_refused) {
+TEST(text, invalid_duration_is_refused) {
   for (auto const* bad : {"", "s", "30", "-1s", "1.5s", "30 s", "30sec", "1s ", "1x", "s30",
                           "99999999999999999999s", "9223372036854775807d", "1s1"})
     EXPECT_FALSE(parse_duration(bad)) << bad;
 }
 
-TEST(text, base64_goes_both_ways) {
+TEST(text, base64_survives_a_round_trip) {
   std::string bytes;
   for (int n = 0; n < 70; ++n) {
     EXPECT_EQ(from_base64(base64(bytes)), bytes) << n;
@@ -64,7 +64,7 @@ TEST(text, percent_escapes_are_decoded_or_refused) {
   EXPECT_EQ(percent_decoded(percent_encoded("a b/ü%"), false), "a b/ü%");
 }
 
-TEST(text, a_number_is_all_of_the_text) {
+TEST(text, number_must_be_the_whole_text) {
   EXPECT_EQ(parse_number("18446744073709551615"), UINT64_MAX);
   for (auto const* bad : {"", "-1", "+1", "1 ", "0x1", "18446744073709551616"})
     EXPECT_FALSE(parse_number(bad)) << bad;

@@ -44,7 +44,7 @@ json::array const& rows(json::value const& v) {
   return v.at("rows").at("i").as_array();
 }
 
-TEST(tasks_topic, a_delta_has_the_rows_that_changed_and_those_that_went) {
+TEST(tasks_topic, delta_has_changed_and_removed_rows) {
   tasks_topic topic;
   topic.update({task(1), task(2), task(3)}, start, 5s, true);
   auto second = task(2);
@@ -59,7 +59,7 @@ TEST(tasks_topic, a_delta_has_the_rows_that_changed_and_those_that_went) {
   EXPECT_EQ(rows(parse(topic.snapshot())), (json::array{1, 2}));
 }
 
-TEST(tasks_topic, a_row_says_that_it_is_cordoned) {
+TEST(tasks_topic, row_shows_that_its_task_is_cordoned) {
   tasks_topic topic;
   topic.update({task(1), task(2)}, start, 5s, true);
   EXPECT_EQ(parse(topic.snapshot()).at("rows").at("cordoned"), (json::array{0, 0}));
@@ -71,7 +71,7 @@ TEST(tasks_topic, a_row_says_that_it_is_cordoned) {
   EXPECT_EQ(d.at("rows").at("cordoned"), (json::array{1}));
 }
 
-TEST(tasks_topic, a_heartbeat_alone_is_told_only_to_who_watches_the_row) {
+TEST(tasks_topic, heartbeat_is_sent_only_to_clients_that_watch_the_row) {
   tasks_topic topic;
   topic.update({task(1), task(2)}, start, 5s, true);
   topic.update({task(1, start + 1s), task(2, start + 1s)}, start + 1s, 5s, true);
@@ -83,7 +83,7 @@ TEST(tasks_topic, a_heartbeat_alone_is_told_only_to_who_watches_the_row) {
   EXPECT_FALSE(topic.delta_for(2, watched));
 }
 
-TEST(tasks_topic, a_row_is_told_again_when_its_age_passes_a_mark) {
+TEST(tasks_topic, row_is_sent_again_when_its_age_passes_a_threshold) {
   tasks_topic topic;
   topic.update({task(1)}, start, 5s, true);
   int told = 0;
@@ -94,7 +94,7 @@ TEST(tasks_topic, a_row_is_told_again_when_its_age_passes_a_mark) {
   EXPECT_EQ(told, 3);  // past 5 s, 12.5 s and 50 s
 }
 
-TEST(tasks_topic, clients_at_the_same_number_share_one_text) {
+TEST(tasks_topic, clients_at_the_same_sequence_number_share_one_message) {
   tasks_topic topic;
   topic.update({task(1)}, start, 5s, true);
   topic.update({task(1), task(2)}, start, 5s, true);
@@ -104,7 +104,7 @@ TEST(tasks_topic, clients_at_the_same_number_share_one_text) {
   EXPECT_EQ(topic.serialised(), 2u);
 }
 
-TEST(tasks_topic, a_row_missing_from_a_paged_look_is_gone_the_second_time) {
+TEST(tasks_topic, row_missing_from_two_paged_updates_is_removed) {
   tasks_topic topic;
   topic.update({task(1), task(2)}, start, 5s, false);
   topic.update({task(1)}, start, 5s, false);
@@ -113,7 +113,7 @@ TEST(tasks_topic, a_row_missing_from_a_paged_look_is_gone_the_second_time) {
   EXPECT_EQ(parse(topic.delta_for(1, {})).at("gone"), (json::array{2}));
 }
 
-TEST(tasks_topic, more_tombstones_than_are_kept_need_a_snapshot) {
+TEST(tasks_topic, client_behind_the_kept_tombstones_needs_a_snapshot) {
   tasks_topic topic;
   std::vector<core::task_view> many;
   for (std::uint32_t i = 0; i < 5000; ++i) many.push_back(task(i));
@@ -125,7 +125,7 @@ TEST(tasks_topic, more_tombstones_than_are_kept_need_a_snapshot) {
   EXPECT_FALSE(topic.can_serve(topic.seq() + 1));
 }
 
-TEST(tasks_topic, snapshot_plus_deltas_is_the_snapshot_of_later) {
+TEST(tasks_topic, snapshot_plus_deltas_equals_a_later_snapshot) {
   tasks_topic topic;
   std::uint64_t seed = 7;
   auto const random = [&](std::uint64_t n) {
@@ -182,7 +182,7 @@ TEST(agents_topic, equal_changes_are_sent_as_ranges) {
   EXPECT_FALSE(topic.delta_for(2));
 }
 
-TEST(agents_topic, who_registers_comes_whole) {
+TEST(agents_topic, registered_task_is_sent_as_a_full_row) {
   agents_topic topic;
   topic.update({agent(0, well), agent(1, well)}, 0, start, "");
   auto const other = R"({"cluster":"train","job":"worker","devices":8})";
@@ -212,7 +212,7 @@ TEST(agents_topic, returned_task_is_sent_as_a_full_row) {
 
 // Ages are relative to the `now` of their message. Older ages would make a heartbeat look too
 // recent.
-TEST(agents_topic, ages_are_of_the_moment_of_their_message) {
+TEST(agents_topic, ages_are_those_at_the_time_of_the_message) {
   agents_topic topic;
   topic.update({agent(0, well)}, 0, start, R"({"train":"A"})");
   topic.update({agent(0, ill)}, 0, start + 1s, R"({"train":"-"})");
@@ -226,7 +226,7 @@ TEST(agents_topic, ages_are_of_the_moment_of_their_message) {
 }
 
 // The same age two seconds later means a new heartbeat.
-TEST(agents_topic, the_same_ages_later_are_told_again) {
+TEST(agents_topic, unchanged_ages_are_sent_again_later) {
   agents_topic topic;
   for (auto const after : {0s, 2s})
     topic.update({agent(0, well)}, 0, start + after, R"({"train":"A"})");
@@ -250,7 +250,7 @@ TEST(agents_topic, thousands_of_late_tasks_fit_in_a_small_message) {
   }
 }
 
-TEST(jobs_topic, a_delta_has_changed_jobs_newest_first_and_those_that_left) {
+TEST(jobs_topic, delta_has_changed_jobs_newest_first_and_removed_jobs) {
   jobs_topic topic;
   topic.update({job(3), job(2), job(1)}, start);
   topic.update({job(4), job(3), job(2, 9)}, start);
@@ -262,7 +262,7 @@ TEST(jobs_topic, a_delta_has_changed_jobs_newest_first_and_those_that_left) {
   EXPECT_FALSE(topic.delta_for(2));
 }
 
-TEST(jobs_topic, a_job_that_comes_back_into_sight_is_not_gone) {
+TEST(jobs_topic, job_that_reappears_is_not_removed) {
   jobs_topic topic;
   topic.update({job(2), job(1)}, start);
   topic.update({job(2)}, start);
@@ -293,7 +293,7 @@ TEST(counters_topic, rates_are_those_of_the_last_second) {
   EXPECT_EQ(v.at("history").at("finished"), (json::array{0, 300}));
 }
 
-TEST(counters_topic, a_delta_has_only_the_points_that_came_since) {
+TEST(counters_topic, delta_has_only_new_points) {
   counters_topic topic(start);
   for (int i = 0; i < 10; ++i) topic.update(at(start + i * 500ms, 0));
   EXPECT_EQ(parse(topic.snapshot()).at("history").at("t").as_array().size(), 5u);
@@ -301,7 +301,7 @@ TEST(counters_topic, a_delta_has_only_the_points_that_came_since) {
   EXPECT_EQ(parse(topic.delta(topic.seq() - 2)).at("history").at("t").as_array().size(), 1u);
 }
 
-TEST(counters_topic, five_minutes_are_kept_and_who_missed_more_needs_a_snapshot) {
+TEST(counters_topic, five_minutes_are_kept_and_older_clients_need_a_snapshot) {
   counters_topic topic(start);
   for (int i = 0; i < 400; ++i) topic.update(at(start + i * 1s, 0));
   EXPECT_EQ(parse(topic.snapshot()).at("history").at("t").as_array().size(), 300u);

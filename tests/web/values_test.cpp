@@ -12,7 +12,7 @@ class values : public web_fixture {
   }
 };
 
-TEST_F(values, status_goes_from_not_ready_to_ready) {
+TEST_F(values, status_changes_from_not_ready_to_ready) {
   auto& w = add_worker(worker::habit::hold);
   auto const path = value_of(submit(1));
   auto const before = get_json(path);
@@ -25,7 +25,7 @@ TEST_F(values, status_goes_from_not_ready_to_ready) {
   EXPECT_EQ(text_at(after, "/worker"), "worker:0");
 }
 
-TEST_F(values, the_value_comes_as_json_or_as_bytes) {
+TEST_F(values, value_is_returned_as_json_or_bytes) {
   auto& w = add_worker(worker::habit::hold);
   auto const json_value = value_of(submit(1));
   w.finish_all(R"({"a": 1.0})");
@@ -42,7 +42,7 @@ TEST_F(values, the_value_comes_as_json_or_as_bytes) {
   EXPECT_EQ(b.body, bytes);
 }
 
-TEST_F(values, the_value_is_waited_for) {
+TEST_F(values, value_can_be_waited_for) {
   auto& w = add_worker(worker::habit::hold);
   auto const path = value_of(submit(1));
   std::thread finisher([&] {
@@ -57,14 +57,14 @@ TEST_F(values, the_value_is_waited_for) {
   EXPECT_EQ(r.body, "42");
 }
 
-TEST_F(values, one_that_does_not_come_in_time_is_a_504) {
+TEST_F(values, timed_out_wait_is_a_504) {
   auto const path = value_of(submit(1));
   auto const r = get(path + "/value?timeout=10ms");
   EXPECT_EQ(r.status, 504u);
   EXPECT_EQ(text_at(json::parse(r.body), "/code"), "DEADLINE_EXCEEDED");
 }
 
-TEST_F(values, an_error_of_the_function_is_a_422_with_the_failure) {
+TEST_F(values, function_error_is_a_422_with_the_failure) {
   auto& w = add_worker(worker::habit::hold);
   auto const path = value_of(submit(1));
   w.fail_all("division by zero");
@@ -76,7 +76,7 @@ TEST_F(values, an_error_of_the_function_is_a_422_with_the_failure) {
   EXPECT_EQ(text_at(get_json(path), "/error/message"), "division by zero");
 }
 
-TEST_F(values, a_cancelled_one_is_a_409) {
+TEST_F(values, cancelled_value_is_a_409) {
   auto const job = submit(1);
   post("/api/v1/jobs/" + text_at(job, "/id") + "/cancel");
   auto const r = get(value_of(job) + "/value");
@@ -84,7 +84,7 @@ TEST_F(values, a_cancelled_one_is_a_409) {
   EXPECT_EQ(text_at(json::parse(r.body), "/code"), "CANCELLED");
 }
 
-TEST_F(values, an_aborted_one_is_a_409) {
+TEST_F(values, aborted_value_is_a_409) {
   auto const job = submit(1, R"(,"options":{"max_worker_failures":1})");
   add_worker(worker::habit::hold).lose("gone");
   EXPECT_EQ(text_at(get_json(value_of(job)), "/status"), "ABORTED");
@@ -93,7 +93,7 @@ TEST_F(values, an_aborted_one_is_a_409) {
   EXPECT_EQ(text_at(json::parse(r.body), "/code"), "ABORTED");
 }
 
-TEST_F(values, a_large_one_arrives_whole) {
+TEST_F(values, large_value_is_complete) {
   auto& w = add_worker(worker::habit::hold);
   auto const path = value_of(submit(1));
   std::string const large(20'000'000, 'x');
@@ -101,7 +101,7 @@ TEST_F(values, a_large_one_arrives_whole) {
   EXPECT_EQ(get(path + "/value").body, large);
 }
 
-TEST_F(values, unknown_ones_are_not_found) {
+TEST_F(values, unknown_values_are_not_found) {
   for (auto const* id : {"rv_00000000000000ff", "rv_1", "cl_0000000000000001"}) {
     EXPECT_EQ(get(std::string("/api/v1/remote_values/") + id).status, 404u);
     EXPECT_EQ(get(std::string("/api/v1/remote_values/") + id + "/value").status, 404u);

@@ -40,7 +40,7 @@ TEST_F(websocket, greets_with_this_run_and_the_limits) {
   EXPECT_EQ(hello.at("limits").at("message_bytes"), 4096);
 }
 
-TEST_F(websocket, counters_come_as_a_snapshot_and_then_deltas) {
+TEST_F(websocket, counters_are_sent_as_a_snapshot_and_then_deltas) {
   start(quick());
   socket s(port());
   s.send(sub("counters"));
@@ -56,7 +56,7 @@ TEST_F(websocket, counters_come_as_a_snapshot_and_then_deltas) {
   }
 }
 
-TEST_F(websocket, a_change_of_a_task_comes_as_a_delta_with_that_row) {
+TEST_F(websocket, change_of_a_task_is_a_delta_with_its_row) {
   start(quick());
   for (int i = 0; i < 3; ++i) add_worker(worker::habit::hold, i);
   socket s(port());
@@ -71,7 +71,7 @@ TEST_F(websocket, a_change_of_a_task_comes_as_a_delta_with_that_row) {
   EXPECT_EQ(number_at(d, "/from"), number_at(snap, "/seq"));
 }
 
-TEST_F(websocket, jobs_come_newest_first_and_change) {
+TEST_F(websocket, jobs_are_sent_newest_first_and_updated) {
   start(quick());
   submit(1);
   socket s(port());
@@ -83,7 +83,7 @@ TEST_F(websocket, jobs_come_newest_first_and_change) {
   EXPECT_EQ(number_at(d, "/jobs/0/total"), 2);
 }
 
-TEST_F(websocket, a_watched_row_tells_each_heartbeat) {
+TEST_F(websocket, watched_row_is_sent_at_each_heartbeat) {
   start(quick());
   auto& w = add_worker(worker::habit::hold);
   (void)w;
@@ -98,7 +98,7 @@ TEST_F(websocket, a_watched_row_tells_each_heartbeat) {
   EXPECT_FALSE(s.receive("d", "tasks").is_null());
 }
 
-TEST_F(websocket, an_unsubscribed_topic_is_silent) {
+TEST_F(websocket, unsubscribed_topic_sends_nothing) {
   start(quick());
   socket s(port());
   s.send(sub("jobs"));
@@ -110,7 +110,7 @@ TEST_F(websocket, an_unsubscribed_topic_is_silent) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(s.receive().at("topic"), "counters");
 }
 
-TEST_F(websocket, resume_goes_on_from_the_number_the_client_has) {
+TEST_F(websocket, resume_continues_from_the_clients_sequence_number) {
   start(quick());
   for (int i = 0; i < 3; ++i) add_worker(worker::habit::hold, i);
   std::int64_t seq = 0;
@@ -155,7 +155,7 @@ TEST_F(websocket, resume_from_another_run_or_from_the_future_gives_a_snapshot) {
   }
 }
 
-TEST_F(websocket, anything_else_is_an_error_and_the_end) {
+TEST_F(websocket, invalid_message_is_an_error_and_ends_the_session) {
   start();
   for (std::string const bad :
        {"hello", "{}", "[]", "1", R"({"t":1})", R"({"t":"shout"})", R"({"t":"sub"})",
@@ -189,7 +189,7 @@ std::set<unsigned> documented_close_codes() {
   return codes;
 }
 
-TEST_F(websocket, close_codes_are_those_of_its_page) {
+TEST_F(websocket, close_codes_match_the_documentation) {
   start();
   std::set<unsigned> codes;
   for (std::string const& bad : {std::string("not JSON"), std::string("\xff\xfe"),
@@ -214,7 +214,7 @@ TEST_F(websocket, close_codes_are_those_of_its_page) {
   EXPECT_EQ(codes, documented_close_codes());
 }
 
-TEST_F(websocket, a_handshake_without_a_key_of_sixteen_bytes_is_refused) {
+TEST_F(websocket, handshake_without_a_sixteen_byte_key_is_refused) {
   start();
   auto const answer = [&](std::string const& key) {
     raw_socket s(port());
@@ -269,7 +269,7 @@ TEST_F(websocket, client_beyond_the_limit_is_refused_until_another_disconnects) 
   EXPECT_TRUE(eventually([&] { return socket(port()).status() == 101u; }));
 }
 
-TEST_F(websocket, a_silent_client_is_told_and_closed) {
+TEST_F(websocket, silent_client_gets_a_bye_and_is_closed) {
   auto options = quick();
   options.timeouts.websocket_ack = 100ms;
   start(options);
@@ -281,7 +281,7 @@ TEST_F(websocket, a_silent_client_is_told_and_closed) {
   EXPECT_TRUE(s.receive().is_null());
 }
 
-TEST_F(websocket, a_client_that_acks_stays) {
+TEST_F(websocket, client_that_acknowledges_stays_connected) {
   auto options = quick();
   options.timeouts.websocket_ack = 1s;
   start(options);
@@ -294,7 +294,7 @@ TEST_F(websocket, a_client_that_acks_stays) {
   }
 }
 
-TEST_F(websocket, a_client_that_does_not_read_is_dropped_and_costs_the_others_nothing) {
+TEST_F(websocket, client_that_does_not_read_is_dropped_without_delaying_others) {
   auto options = quick();
   options.send_buffer_bytes = 8 * 1024;
   options.timeouts.websocket_write = 300ms;
@@ -315,7 +315,7 @@ TEST_F(websocket, a_client_that_does_not_read_is_dropped_and_costs_the_others_no
   EXPECT_TRUE(eventually([&] { return metric("muster_websocket_clients") == 1; }));
 }
 
-TEST_F(websocket, without_clients_nothing_is_sent_and_history_goes_on) {
+TEST_F(websocket, history_continues_without_clients) {
   start(quick());
   EXPECT_TRUE(eventually([&] {
     socket s(port());
@@ -412,7 +412,7 @@ TEST_F(websocket, a_stop_ends_sessions_whose_last_frame_is_broken) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
-TEST_F(websocket, a_stop_says_bye_and_when_to_come_back) {
+TEST_F(websocket, stop_sends_a_bye_with_a_reconnect_delay) {
   start();
   socket s(port());
   s.receive("hello");

@@ -30,7 +30,7 @@ struct samples : testing::Test {
   }
 };
 
-TEST_F(samples, a_point_is_what_happened_since_the_one_before) {
+TEST_F(samples, each_point_covers_the_time_since_the_previous_point) {
   after(0s);
   c.overview.closures.succeeded = 30;
   c.overview.closures.failed = 10;
@@ -47,7 +47,7 @@ TEST_F(samples, a_point_is_what_happened_since_the_one_before) {
   EXPECT_EQ(column("5m", "finished"), (std::vector<double>{20, 0}));
 }
 
-TEST_F(samples, a_step_has_the_mean_of_what_was_seen) {
+TEST_F(samples, each_step_has_the_mean_of_its_samples) {
   after(0s);
   for (int i = 1; i <= 10; ++i) {
     c.overview.closures.running = static_cast<std::uint64_t>(i);
@@ -59,7 +59,7 @@ TEST_F(samples, a_step_has_the_mean_of_what_was_seen) {
   EXPECT_EQ(told("1h").at("step_ms"), 10'000);
 }
 
-TEST_F(samples, there_are_no_more_than_fit) {
+TEST_F(samples, number_of_points_is_limited) {
   for (int i = 0; i < 24 * 3600 + 600; ++i) after(1s);
   EXPECT_EQ(column("5m", "t").size(), 300u);
   EXPECT_EQ(column("1h", "t").size(), 360u);
@@ -68,7 +68,7 @@ TEST_F(samples, there_are_no_more_than_fit) {
   EXPECT_EQ(day.back() - day.front(), 1439 * 60'000.0);
 }
 
-TEST_F(samples, times_are_those_of_the_step) {
+TEST_F(samples, durations_cover_only_their_step) {
   t.run.add(10h);
   t.wait.add(10h);
   after(0s);
@@ -83,7 +83,7 @@ TEST_F(samples, times_are_those_of_the_step) {
   EXPECT_EQ(column("5m", "run_p99_ms").at(1), 0);
 }
 
-TEST_F(samples, a_percentile_is_never_more_than_was_seen_nor_less) {
+TEST_F(samples, percentiles_stay_between_the_smallest_and_largest_value) {
   after(0s);
   t.run.add(306s);
   after(1s);
@@ -101,7 +101,7 @@ TEST_F(samples, a_percentile_is_never_more_than_was_seen_nor_less) {
   EXPECT_EQ(column("5m", "run_p99_ms").at(2), 360'000'000) << "beyond all buckets";
 }
 
-TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {
+TEST_F(samples, decreasing_counts_are_tolerated) {
   t.run.add(1s);
   c.overview.closures.succeeded = 9;
   after(0s);
@@ -112,7 +112,7 @@ TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {
   EXPECT_EQ(column("5m", "finished").at(0), 0);
 }
 
-TEST_F(samples, go_on_from_those_of_an_earlier_process) {
+TEST_F(samples, continue_the_samples_of_an_earlier_process) {
   std::vector<history::chart_point> made;
   history.go_on(
       [] {

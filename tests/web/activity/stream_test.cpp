@@ -39,7 +39,7 @@ std::size_t count(json::value const& v, std::string const& pointer) {
   return v.at_pointer(pointer).as_array().size();
 }
 
-TEST_F(stream, shows_what_was_done_and_what_is_done) {
+TEST_F(stream, finished_and_running_closures_are_shown) {
   auto& w = add_worker(worker::habit::hold, 3, 4);
   auto const done = work(w, 2);
   w.finish_all("1");
@@ -106,7 +106,7 @@ TEST_F(stream, is_filtered_by_time_task_and_job) {
   EXPECT_EQ(count(get_json("/api/v1/stream?to_ms=1000"), "/running/lane"), 0u);
 }
 
-TEST_F(stream, a_cluster_has_its_own) {
+TEST_F(stream, each_cluster_has_its_own_stream) {
   ASSERT_EQ(post("/api/v1/clusters", R"({"name":"train"})").status, 201u);
   EXPECT_EQ(count(get_json("/api/v1/stream?cluster=train"), "/bars/lane"), 0u);
   for (auto const* path : {"/api/v1/stream", "/api/v1/stream/trace"}) {
@@ -115,7 +115,7 @@ TEST_F(stream, a_cluster_has_its_own) {
   }
 }
 
-TEST_F(stream, what_is_no_time_task_or_job_is_told_so) {
+TEST_F(stream, invalid_time_task_or_job_is_refused) {
   auto const field = [&](std::string const& query, unsigned status = 400) {
     auto const v = get_json("/api/v1/stream?" + query, status);
     return v.as_object().contains("field") ? text_at(v, "/field") : std::string();
@@ -179,7 +179,7 @@ struct spans {
   }
 };
 
-TEST_F(stream, a_job_can_be_had_as_a_trace) {
+TEST_F(stream, job_is_available_as_a_trace) {
   auto& w = add_worker(worker::habit::hold, 7, 4);
   auto const job = work(w, 2);
   w.finish_all("1");
@@ -211,7 +211,7 @@ TEST_F(stream, a_job_can_be_had_as_a_trace) {
   EXPECT_EQ(get("/api/v1/jobs/x/trace").status, 404u);
 }
 
-TEST_F(stream, a_trace_says_why_an_attempt_was_not_the_last) {
+TEST_F(stream, trace_shows_why_an_attempt_was_repeated) {
   auto& w = add_worker(worker::habit::hold, 7, 4);
   auto const job = post_json("/api/v1/jobs",
                              R"({"closures":[{"function":"muster.echo","args":[1],"options":)"
@@ -228,7 +228,7 @@ TEST_F(stream, a_trace_says_why_an_attempt_was_not_the_last) {
   EXPECT_FALSE(s.all[1].at("args").as_object().contains("error"));
 }
 
-TEST_F(stream, a_trace_of_many_closures_comes_in_pieces) {
+TEST_F(stream, trace_of_many_closures_is_complete) {
   add_worker(worker::habit::echo, -1, 64);
   auto const job = submit(3'000);
   auto const path = "/api/v1/jobs/" + text_at(job, "/id");
@@ -238,7 +238,7 @@ TEST_F(stream, a_trace_of_many_closures_comes_in_pieces) {
   EXPECT_LE(s.threads.size(), 64u);
 }
 
-TEST_F(stream, all_can_be_had_as_a_trace) {
+TEST_F(stream, whole_stream_is_available_as_a_trace) {
   auto& w = add_worker(worker::habit::hold, 7, 4);
   auto const job = work(w, 2);
   w.finish_all("1");
@@ -288,7 +288,7 @@ TEST_F(stream, time_is_not_attributed_to_other_functions) {
   }
 }
 
-TEST_F(stream, a_worker_has_a_history) {
+TEST_F(stream, worker_has_a_history) {
   auto& w = add_worker(worker::habit::hold, 7, 4);
   work(w, 3);
   w.fail_all("broken");
@@ -312,7 +312,7 @@ TEST_F(stream, a_worker_has_a_history) {
   EXPECT_EQ(get("/api/v1/clusters/moon/tasks/worker/7/history").status, 404u);
 }
 
-TEST_F(stream, samples_are_taken_though_nobody_looks) {
+TEST_F(stream, samples_are_taken_without_clients) {
   for (auto const* span : {"5m", "1h", "24h"})
     EXPECT_EQ(number_at(get_json(std::string("/api/v1/samples?span=") + span), "/step_ms"),
               span[0] == '5'   ? 1'000

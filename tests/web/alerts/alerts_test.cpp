@@ -80,7 +80,7 @@ TEST_F(alert_rules, one_lost_worker_is_named_with_its_cause_and_link) {
   EXPECT_EQ(i.link, "/workers/worker:3");
 }
 
-TEST_F(alert_rules, many_lost_workers_are_one_line_with_what_they_share) {
+TEST_F(alert_rules, many_lost_workers_are_one_alert_with_their_common_cause) {
   pool().cluster = "two";
   pool().overview.tasks_error = 1'200;
   for (int n = 0; n < 5; ++n) pool().lost.push_back(task(n, "connection reset", "rack-7"));
@@ -94,7 +94,7 @@ TEST_F(alert_rules, many_lost_workers_are_one_line_with_what_they_share) {
   EXPECT_EQ(i.count, 1'200u);
 }
 
-TEST_F(alert_rules, a_late_worker_is_a_warning_after_the_errors) {
+TEST_F(alert_rules, late_worker_is_a_warning_listed_after_errors) {
   pool().overview.tasks_late = 1;
   pool().late = {task(0)};
   pool().overview.tasks_error = 1;
@@ -106,7 +106,7 @@ TEST_F(alert_rules, a_late_worker_is_a_warning_after_the_errors) {
   EXPECT_EQ(items[1].detail, "no heartbeat for more than 8.0 s");
 }
 
-TEST_F(alert_rules, a_builder_that_loses_workers_is_one_item_for_one_value) {
+TEST_F(alert_rules, builder_that_loses_workers_is_one_alert_per_value) {
   pool().failing_builds = {
       {core::per_worker_id{1}, "model", "f", "worker:0", 3, "quarantined: killed", now - 5s},
       {core::per_worker_id{1}, "model", "f", "worker:1", 4, "quarantined: killed", now - 9s},
@@ -151,7 +151,7 @@ TEST_F(alert_rules, failed_jobs_are_named_or_counted) {
       << "its arguments are no longer kept";
 }
 
-TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_command_for_all) {
+TEST_F(alert_rules, many_failed_jobs_are_grouped_by_cause_with_one_command) {
   auto other = failed_job(9, now - 5s);
   other.name = "etl";
   other.error->message = "division by zero";
@@ -178,7 +178,7 @@ TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_comm
             "muster retry job_0000000000000004 job_0000000000000002 job_0000000000000001");
 }
 
-TEST_F(alert_rules, failed_jobs_of_many_causes_are_three_items_and_a_count) {
+TEST_F(alert_rules, failed_jobs_of_many_causes_are_three_alerts_and_a_count) {
   for (std::uint64_t n = 1; n <= 20; ++n) {
     pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(n)));
     pool().failed.newest.back().error->message = "cause " + std::to_string(n);
@@ -196,7 +196,7 @@ TEST_F(alert_rules, failed_jobs_of_many_causes_are_three_items_and_a_count) {
   EXPECT_EQ(rest->count, 27u);
 }
 
-TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {
+TEST_F(alert_rules, failed_closures_of_a_client_session_are_reported) {
   auto const session = [](std::uint64_t id) {
     auto s = failed_job(id, {});
     s.state = core::job_state::running;
@@ -228,7 +228,7 @@ TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {
                         "sessions-failed: Closures of 10 more sessions failed within an hour"}));
 }
 
-TEST_F(alert_rules, work_without_a_worker_says_how_to_start_one) {
+TEST_F(alert_rules, queued_work_without_a_worker_names_the_command_to_start_one) {
   pool().overview.closures.queued = 5;
   pool().waits_since = now - 30s;
   facts.worker_address = "10.0.0.1:9000";
@@ -241,7 +241,7 @@ TEST_F(alert_rules, work_without_a_worker_says_how_to_start_one) {
   EXPECT_TRUE(said().empty());
 }
 
-TEST_F(alert_rules, a_function_that_nobody_has_is_named) {
+TEST_F(alert_rules, function_that_no_worker_provides_is_named) {
   pool().overview.closures.queued = 5;
   pool().overview.tasks_connected = 1;
   core::function_view f;
@@ -256,7 +256,7 @@ TEST_F(alert_rules, a_function_that_nobody_has_is_named) {
   EXPECT_EQ(only().detail, "the workers that provided it have left");
 }
 
-TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
+TEST_F(alert_rules, demand_that_no_connected_worker_satisfies_is_reported) {
   core::demand_view w;
   w.needs.resources = {{"gpu", 8}};
   w.needs.labels = {{"zone", "a"}};
@@ -291,7 +291,7 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   EXPECT_TRUE(said().empty());
 }
 
-TEST_F(alert_rules, gangs_that_can_never_start) {
+TEST_F(alert_rules, gangs_that_can_never_start_are_reported) {
   pool().overview.tasks_connected = 4;
   core::gang_view g;
   g.waits = {"ring", 16, 16, true};
@@ -323,7 +323,7 @@ TEST_F(alert_rules, watchdog_alerts_while_there_is_no_progress) {
   EXPECT_TRUE(said().empty());
 }
 
-TEST_F(alert_rules, closures_that_lose_worker_after_worker) {
+TEST_F(alert_rules, closures_that_repeatedly_lose_workers_are_reported) {
   auto& o = pool().overview;
   o.closures_exclusive = 3;
   o.exclusive = {{core::closure_id{7}, core::session_id{2}, "poison", 3, "worker:0", now - 9s}};
@@ -335,7 +335,7 @@ TEST_F(alert_rules, closures_that_lose_worker_after_worker) {
   EXPECT_EQ(items[1].title, "2 more closures lost several workers");
 }
 
-TEST_F(alert_rules, limits_that_are_near) {
+TEST_F(alert_rules, nearly_reached_limits_are_reported) {
   pool().closures_max = 100;
   pool().closures = 89;
   EXPECT_TRUE(said().empty());
@@ -349,33 +349,33 @@ TEST_F(alert_rules, limits_that_are_near) {
   EXPECT_EQ(only().since, core::never) << "or it would seem new each second";
 }
 
-TEST_F(alert_rules, tokens_that_are_not_required_yet) {
+TEST_F(alert_rules, tokens_that_are_not_required_yet_are_reported) {
   facts.tokens_ignored = true;
   EXPECT_EQ(only().rule, "tokens-ignored");
   EXPECT_EQ(only().severity, alert_severity::warning);
   EXPECT_NE(only().detail.find("restart the server"), std::string::npos);
 }
 
-TEST_F(alert_rules, a_disk_that_takes_nothing) {
+TEST_F(alert_rules, failing_disk_is_reported) {
   pool().disk_fails_since = now - 1min;
   EXPECT_EQ(only().rule, "disk-fails");
   EXPECT_EQ(only().since, now - 1min);
 }
 
-TEST_F(alert_rules, a_full_disk_of_the_data_directory) {
+TEST_F(alert_rules, full_disk_of_the_data_directory_is_reported) {
   facts.journal = {core::never, {}, now - 2min, "no space left in /data: 12 MiB are free"};
   EXPECT_EQ(only().rule, "disk-full");
   EXPECT_EQ(only().detail, facts.journal.full);
 }
 
-TEST_F(alert_rules, a_data_directory_that_takes_nothing) {
+TEST_F(alert_rules, unwritable_data_directory_is_reported) {
   facts.journal = {now - 1min, "no space left on device", core::never, {}};
   EXPECT_EQ(only().rule, "journal-fails");
   EXPECT_EQ(only().since, now - 1min);
   EXPECT_NE(only().detail.find("no space"), std::string::npos);
 }
 
-TEST_F(alert_rules, a_failed_run_says_where_it_began_and_nothing_of_its_victims) {
+TEST_F(alert_rules, failed_run_names_its_first_failure_and_not_its_victims) {
   auto& g = facts.agents[0].view.generation;
   g.number = 2;
   g.state = coordination::generation_state::failed;
@@ -388,7 +388,7 @@ TEST_F(alert_rules, a_failed_run_says_where_it_began_and_nothing_of_its_victims)
   EXPECT_EQ(i.since, now - 40s);
 }
 
-TEST_F(alert_rules, agents_that_do_not_come_once_others_wait_for_them) {
+TEST_F(alert_rules, missing_agents_are_reported_once_others_wait_for_them) {
   auto& g = facts.agents[0].view.generation;
   g.state = coordination::generation_state::registering;
   g.started = now - 9s;
@@ -402,7 +402,7 @@ TEST_F(alert_rules, agents_that_do_not_come_once_others_wait_for_them) {
   EXPECT_EQ(i.link, "/tasks?state=MISSING&cluster=train");
 }
 
-TEST_F(alert_rules, an_agent_in_error_and_one_whose_heartbeat_is_late) {
+TEST_F(alert_rules, agents_in_error_and_late_heartbeats_are_reported) {
   agents_in(agent_health::error) = 1;
   agents_in(agent_health::late) = 2;
   auto late = agent(1, agent_health::late), waited_for = agent(2, agent_health::late);
@@ -414,7 +414,7 @@ TEST_F(alert_rules, an_agent_in_error_and_one_whose_heartbeat_is_late) {
       << "who is late for a barrier is named with that";
 }
 
-TEST_F(alert_rules, a_barrier_that_waits_for_somebody) {
+TEST_F(alert_rules, stuck_barrier_is_reported) {
   stuck_barrier b{"train", {}};
   b.view.id = "step 12; rm -rf /";
   b.view.participants = 8;
@@ -430,7 +430,7 @@ TEST_F(alert_rules, a_barrier_that_waits_for_somebody) {
   EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
 }
 
-TEST_F(alert_rules, agents_that_receive_no_preemption_notice) {
+TEST_F(alert_rules, agents_that_receive_no_preemption_notice_are_reported) {
   auto& u = facts.agents[0].unheard;
   u = {2, {"/job:worker/task:0", "/job:worker/task:1"}, now - 20s, false};
   auto const i = only();
@@ -445,7 +445,7 @@ TEST_F(alert_rules, agents_that_receive_no_preemption_notice) {
   EXPECT_EQ(only().severity, alert_severity::error);
 }
 
-TEST(shell_word, is_one_word_whatever_is_in_it) {
+TEST(shell_word, any_text_is_quoted_as_one_word) {
   EXPECT_EQ(shell_word("step_12"), "step_12");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("$(reboot)"), "'$(reboot)'");

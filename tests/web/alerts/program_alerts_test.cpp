@@ -48,7 +48,7 @@ TEST_F(program_alerts, failed_programs_are_named_with_their_cause_or_counted) {
   EXPECT_EQ(many.link, "/programs?state=FAILED");
 }
 
-TEST_F(program_alerts, a_program_that_hangs_says_which_rank_does) {
+TEST_F(program_alerts, hanging_program_names_the_hanging_rank) {
   pool().hung_programs = {{core::program_id{9}, "train", "worker:3 on node-a hangs", now - 70s}};
   auto const one = only();
   EXPECT_EQ(one.rule, "program-hangs");
@@ -67,7 +67,7 @@ TEST_F(program_alerts, a_program_that_hangs_says_which_rank_does) {
   EXPECT_EQ(many.title, "4 programs hang");
 }
 
-TEST_F(program_alerts, a_program_that_waits_for_long_says_what_for) {
+TEST_F(program_alerts, long_waiting_program_shows_why_it_waits) {
   pool().cluster = "two";
   pool().waiting_programs = {{core::program_id{2}, "train", "no worker takes programs", now - 29s}};
   EXPECT_TRUE(said().empty()) << "most start at once";

@@ -21,7 +21,7 @@ struct exception {
 /// Items that no test of this program covers, and the test that does. A trailing * matches any
 /// suffix.
 constexpr exception exceptions[] = {
-    {"any 421", "http.only_names_of_this_machine_are_answered_on_loopback, from a socket"},
+    {"any 421", "http.loopback_answers_only_allowed_host_names, from a socket"},
     {"any 431", "http.a_header_beyond_the_limit_is_a_431, from a socket"},
     {"ClosureView.value_spilled", "spill.*, over a real disk"},
     {"RemoteValueView.spilled", "spill.*, over a real disk"},

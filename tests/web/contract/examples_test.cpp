@@ -47,7 +47,7 @@ struct openapi_examples : web_fixture {
   json_schema schemas;
 };
 
-TEST_F(openapi_examples, each_operation_has_a_tag_that_is_described) {
+TEST_F(openapi_examples, each_operation_has_a_described_tag) {
   std::vector<std::string> described;
   for (auto const& tag : document().at("tags").as_array()) {
     described.emplace_back(tag.at("name").as_string());
@@ -63,7 +63,7 @@ TEST_F(openapi_examples, each_operation_has_a_tag_that_is_described) {
   EXPECT_EQ(used.size(), described.size()) << "a tag without operations";
 }
 
-TEST_F(openapi_examples, each_request_and_answer_has_one_that_fits_its_schema) {
+TEST_F(openapi_examples, each_request_and_response_has_an_example_that_fits) {
   std::size_t checked = 0;
   each_operation([&](std::string const& path, std::string const& method, json::object const& o) {
     auto const where = method + " " + path;
@@ -85,7 +85,7 @@ TEST_F(openapi_examples, each_request_and_answer_has_one_that_fits_its_schema) {
   EXPECT_GT(checked, 100u);
 }
 
-TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
+TEST_F(openapi_examples, each_ndjson_operation_names_the_schema_of_a_line) {
   std::map<std::string, std::string> found;
   auto const look = [&](json::object const& o, json::value const& content) {
     auto const* lines = content.as_object().if_contains("application/x-ndjson");
@@ -106,7 +106,7 @@ TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
 
 // A resource that only another request creates gives 404, and a token that was never issued gives
 // 401.
-TEST_F(openapi_examples, requests_are_answered_as_described) {
+TEST_F(openapi_examples, example_requests_get_the_described_responses) {
   start_guarded();
   std::set<std::string> const made{"submitJob", "createPerWorkerValue", "createToken",
                                    "submitProgram", "putKey"};

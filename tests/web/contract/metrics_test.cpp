@@ -140,7 +140,7 @@ std::vector<std::string> faults(std::string const& text) {
 
 class metrics : public web_fixture {};
 
-TEST_F(metrics, are_as_a_linter_wants_them) {
+TEST_F(metrics, pass_the_linter) {
   start({}, {}, 2);
   add_worker(worker::habit::echo);
   get_json("/api/v1/jobs/" + text_at(submit(5), "/id") + "/join?timeout=10s");
@@ -149,7 +149,7 @@ TEST_F(metrics, are_as_a_linter_wants_them) {
   EXPECT_GT(text.size(), 1'000u);
 }
 
-TEST_F(metrics, rules_find_what_is_wrong) {
+TEST_F(metrics, linter_rules_find_violations) {
   char const* const bad[] = {
       "# HELP a_total x\n# TYPE a_total gauge\na_total 1\n",
       "# HELP a x\n# TYPE a counter\na 1\n",

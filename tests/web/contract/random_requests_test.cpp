@@ -32,7 +32,7 @@ class random_requests : public web_fixture, public ::testing::WithParamInterface
   }
 };
 
-TEST_P(random_requests, fit_and_are_not_refused_or_are_refused_as_told) {
+TEST_P(random_requests, valid_requests_succeed_and_invalid_ones_fail_as_described) {
   start({}, {}, 3);
   add_worker(worker::habit::echo);
   add_worker(worker::habit::fail);

@@ -9,7 +9,7 @@ namespace {
 
 class rare_answers : public web_fixture {};
 
-TEST_F(rare_answers, when_calls_may_not_wait) {
+TEST_F(rare_answers, waits_are_refused_without_parked_calls) {
   core::config config;
   config.parked_calls_max = 0;
   start({}, config);
@@ -23,7 +23,7 @@ TEST_F(rare_answers, when_calls_may_not_wait) {
     EXPECT_EQ(get(target).status, 429u) << target;
 }
 
-TEST_F(rare_answers, when_tables_are_full) {
+TEST_F(rare_answers, full_tables_refuse_requests) {
   core::config config;
   config.closures_max = 2;
   config.per_worker_values_max = 1;
@@ -37,7 +37,7 @@ TEST_F(rare_answers, when_tables_are_full) {
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/b", "1").status, 429u);
 }
 
-TEST_F(rare_answers, an_id_of_few_characters_and_too_many_bytes_is_impossible) {
+TEST_F(rare_answers, id_limit_counts_bytes_instead_of_characters) {
   start({}, {}, 1);
   std::string id;
   for (int i = 0; i < 2'100; ++i) id += "é";
@@ -53,13 +53,13 @@ TEST_F(rare_answers, too_long_wait_is_shortened) {
   EXPECT_EQ(get("/api/v1/clusters/default/kv/a?timeout=99999999999999999999d").body, "1");
 }
 
-TEST_F(rare_answers, health_of_a_server_that_stops) {
+TEST_F(rare_answers, stopping_server_is_unhealthy) {
   start();
   engine_->stop();
   EXPECT_EQ(get("/healthz").status, 503u);
 }
 
-TEST_F(rare_answers, a_session_of_a_client_program) {
+TEST_F(rare_answers, session_of_a_client_program_is_shown) {
   start();
   core_engine().run([](server::hub& h) {
     core::open_session open;
@@ -78,7 +78,7 @@ TEST_F(rare_answers, a_session_of_a_client_program) {
   EXPECT_EQ(text_at(values, "/per_worker_values/0/job"), text_at(jobs, "/jobs/0/id"));
 }
 
-TEST_F(rare_answers, what_a_closure_asks_for_and_a_worker_has) {
+TEST_F(rare_answers, requirements_of_closures_and_labels_of_workers_are_shown) {
   core::config config;
   config.start_delay = std::chrono::hours(1);
   start({}, config);
@@ -94,7 +94,7 @@ TEST_F(rare_answers, what_a_closure_asks_for_and_a_worker_has) {
   EXPECT_GT(number_at(task, "/starts_ms"), 0);
 }
 
-TEST_F(rare_answers, what_a_closure_waits_for) {
+TEST_F(rare_answers, reasons_of_waiting_closures_are_shown) {
   start();
   auto const per_worker = R"({"function":"build"})";
   auto const value = text_at(post_json("/api/v1/per_worker_values", per_worker, 201), "/id");
@@ -113,7 +113,7 @@ TEST_F(rare_answers, what_a_closure_waits_for) {
   EXPECT_EQ(text_at(c, "/task"), "worker:7");
 }
 
-TEST_F(rare_answers, a_job_that_fails_and_a_worker_that_is_gone) {
+TEST_F(rare_answers, failed_job_and_lost_worker_are_shown) {
   start();
   worker w(core_engine(), worker::habit::echo, 0, 4, {"muster.echo"});
   worker other(core_engine(), worker::habit::hold, 5, 1, {"muster.fail"});
@@ -132,7 +132,7 @@ TEST_F(rare_answers, a_job_that_fails_and_a_worker_that_is_gone) {
   post_json("/api/v1/clusters/default/tasks/worker/0/drain", "", 409);
 }
 
-TEST_F(rare_answers, closures_that_do_not_end) {
+TEST_F(rare_answers, stalled_closures_are_shown) {
   core::config config;
   config.watchdog = std::chrono::milliseconds(1);
   start({}, config);
@@ -143,7 +143,7 @@ TEST_F(rare_answers, closures_that_do_not_end) {
   }));
 }
 
-TEST_F(rare_answers, closures_that_lose_worker_after_worker) {
+TEST_F(rare_answers, closures_that_repeatedly_lose_workers_are_shown) {
   start();
   auto const job = post_json("/api/v1/jobs", R"({"options":{"max_worker_failures":0},"closures":[
       {"function":"muster.echo"}]})",
@@ -170,7 +170,7 @@ TEST_F(rare_answers, closures_that_lose_worker_after_worker) {
   EXPECT_FALSE(get_json("/api/v1/closures/" + id).at("alone").as_bool());
 }
 
-TEST_F(rare_answers, a_task_that_others_wait_for) {
+TEST_F(rare_answers, awaited_task_is_shown) {
   start();
   post_json("/api/v1/clusters", R"({"name":"c","jobs":{"worker":2},"stuck_after":"1ms"})", 201);
   agents a(core_engine(), "c");

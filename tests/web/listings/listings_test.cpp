@@ -52,7 +52,7 @@ class listings : public web_fixture {
 };
 using list = std::vector<std::int64_t>;
 
-TEST_F(listings, closures_are_filtered_by_what_became_of_them) {
+TEST_F(listings, closures_are_filtered_by_outcome) {
   auto& w = add_worker(worker::habit::hold, 3, 1);
   auto const job = submit(3, R"(,"on_error":"continue")");
   auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/closures";
@@ -85,7 +85,7 @@ TEST_F(listings, closures_are_sorted_and_paged_to_the_end) {
     }
 }
 
-TEST_F(listings, what_does_not_fit_is_refused) {
+TEST_F(listings, invalid_query_is_refused) {
   auto const job = "/api/v1/jobs/" + text_at(submit(3), "/id") + "/closures";
   for (auto const* query : {"?state=LOST", "?sort=name", "?order=up", "?limit=0", "?limit=1001",
                             "?page_token=x", "?page_token=c1"})
@@ -116,7 +116,7 @@ TEST_F(listings, what_does_not_fit_is_refused) {
   EXPECT_EQ(get("/api/v1/clusters/none/tasks/worker/0/closures").status, 404u);
 }
 
-TEST_F(listings, a_session_lists_what_it_has_and_rows_of_what_has_ended) {
+TEST_F(listings, session_lists_current_and_ended_closures) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const session = open_session();
   schedule(session, 1);
@@ -143,7 +143,7 @@ TEST_F(listings, a_session_lists_what_it_has_and_rows_of_what_has_ended) {
   EXPECT_EQ(get(one + "/explain?job=job_1").status, 400u);
 }
 
-TEST_F(listings, dependents_are_told) {
+TEST_F(listings, dependents_are_listed) {
   auto const job = post_json("/api/v1/jobs",
                              R"({"closures":[{"function":"a"},
                              {"function":"b","args":[{"$remote_value":"#0"}]}]})",
@@ -152,7 +152,7 @@ TEST_F(listings, dependents_are_told) {
   EXPECT_EQ(v.at("dependents"), (json::value{text_at(job, "/closures/1/remote_value")}));
 }
 
-TEST_F(listings, values_are_listed_with_place_and_size) {
+TEST_F(listings, values_are_listed_with_location_and_size) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs",
                              R"({"closures":[{"function":"muster.echo"},{"function":"muster.echo"},
@@ -184,7 +184,7 @@ TEST_F(listings, values_are_listed_with_place_and_size) {
   EXPECT_EQ(number_at(holders, "/holders/0/value_bytes"), 6);
 }
 
-TEST_F(listings, a_value_that_is_a_blob_is_as_large_as_the_blob) {
+TEST_F(listings, value_that_is_a_blob_has_the_size_of_the_blob) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const submit = [&] {
     return post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo"}]})", 201);
@@ -220,7 +220,7 @@ TEST_F(listings, a_value_that_is_a_blob_is_as_large_as_the_blob) {
   EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/remote_values/held_bytes"), job_bytes(other));
 }
 
-TEST_F(listings, values_that_are_errors_say_so_and_are_found) {
+TEST_F(listings, failed_values_are_marked_and_can_be_filtered) {
   add_worker(worker::habit::fail);
   auto const failed = text_at(submit(1), "/id");
   get_json("/api/v1/jobs/" + failed + "/join?timeout=10s");
@@ -246,7 +246,7 @@ struct silent_holder final : server::holder_sink {
   void on_released(std::string_view) override {}
 };
 
-TEST_F(listings, a_large_value_is_where_its_worker_holds_it) {
+TEST_F(listings, large_value_is_listed_at_the_worker_that_holds_it) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo"}]})", 201);
   w.finish_all(R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":12000009})");
@@ -340,7 +340,7 @@ TEST_F(listings, a_preview_is_the_beginning_of_a_value) {
   EXPECT_EQ(text_at(preview(third), "/error/message"), "broken");
 }
 
-TEST_F(listings, a_worker_tells_what_it_runs) {
+TEST_F(listings, worker_lists_its_running_closures) {
   add_worker(worker::habit::hold, 3, 1);
   auto const job = submit(2);
   auto const hands = get_json("/api/v1/clusters/default/tasks/worker/3/closures");
@@ -350,7 +350,7 @@ TEST_F(listings, a_worker_tells_what_it_runs) {
   EXPECT_EQ(number_at(hands, "/more"), 0);
 }
 
-TEST_F(listings, the_graph_of_few_has_closures_and_of_many_functions) {
+TEST_F(listings, graph_shows_few_closures_singly_and_many_by_function) {
   auto const job = post_json("/api/v1/jobs",
                              R"({"closures":[{"function":"a"},
                              {"function":"b","args":[{"$remote_value":"#0"}]}]})",
@@ -390,7 +390,7 @@ class brake {
   flag const on_ = std::make_shared<std::atomic<bool>>(true);
 };
 
-TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
+TEST_F(listings, unfinished_graph_shows_its_progress) {
   auto const path = "/api/v1/jobs/" + text_at(submit(30'000), "/id") + "/graph";
   {
     brake const held(core_engine(), std::chrono::milliseconds(130));  // of 250 ms

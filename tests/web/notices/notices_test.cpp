@@ -36,7 +36,7 @@ struct notices_test : testing::Test {
   void SetUp() override { EXPECT_TRUE(board.look({}).empty()); }
 };
 
-TEST_F(notices_test, one_that_lasts_is_told_once_and_when_it_is_over) {
+TEST_F(notices_test, lasting_alert_is_reported_once_and_at_its_end) {
   auto const lost = of("worker-lost", "worker:1");
   EXPECT_TRUE(board.look({lost}).empty()) << "it may be gone at the next look";
   EXPECT_EQ(subjects(board.look({lost}).began), (names{"worker:1"}));
@@ -47,7 +47,7 @@ TEST_F(notices_test, one_that_lasts_is_told_once_and_when_it_is_over) {
   EXPECT_TRUE(board.look({}).empty());
 }
 
-TEST_F(notices_test, one_that_is_gone_at_the_next_look_is_not_told) {
+TEST_F(notices_test, alert_that_ends_before_the_next_check_is_not_reported) {
   EXPECT_TRUE(board.look({of("worker-late", "worker:1")}).empty());
   EXPECT_TRUE(board.look({}).empty());
 }
@@ -85,7 +85,7 @@ TEST(notices, number_of_remembered_alerts_is_limited) {
   EXPECT_TRUE(board.look(all).empty());
 }
 
-TEST(notices, have_the_form_of_slack) {
+TEST(notices, have_the_slack_format) {
   notice n;
   n.began.push_back(of("worker-lost", "worker:1"));
   n.began.push_back(of("job-failed", "<!channel> & co"));
@@ -106,7 +106,7 @@ TEST(notices, have_the_form_of_slack) {
   EXPECT_FALSE(all[2].as_object().contains("text"));
 }
 
-TEST(notices, attach_twenty_of_more_and_count_them) {
+TEST(notices, attach_at_most_twenty_alerts_and_the_total) {
   notice n;
   for (int i = 0; i < 30; ++i) n.began.push_back(of("worker-lost", "w" + std::to_string(i)));
   auto const v = json::parse(slack_text(n, ""));

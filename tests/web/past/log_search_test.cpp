@@ -6,7 +6,7 @@ namespace {
 
 using names = std::vector<std::string>;
 
-TEST_F(history_fixture, lines_of_closures_are_found_by_a_text_in_them) {
+TEST_F(history_fixture, lines_of_closures_are_found_by_text) {
   past.line(1min, {}, "loss is NaN");
   past.line(2min, {}, "all is well");
   past.line(3min, {}, "loss is nan again", core::session_id{8});
@@ -75,7 +75,7 @@ struct rank_search : program_fixture {
   }
 };
 
-TEST_F(rank_search, lines_of_all_ranks_are_found_across_pieces_and_pages) {
+TEST_F(rank_search, lines_of_all_ranks_are_found_across_chunks_and_pages) {
   start_with_ranks();
   names const printed{"one\nloss is NaN\nlast", "Nanny\nno NaN here"};
   auto const all = search("text=NaN", printed, 13);
@@ -107,7 +107,7 @@ TEST_F(rank_search, bytes_read_per_page_are_limited) {
   EXPECT_EQ(second.at("rank_lines").as_array().size(), 1u);
 }
 
-TEST_F(rank_search, what_cannot_be_read_is_said) {
+TEST_F(rank_search, unreadable_logs_are_reported) {
   start_with_ranks();
   auto const id = path.substr(path.rfind('/') + 1);
   EXPECT_EQ(text_at(get_json("/api/v1/logs/search?text=a&rank=2&program=" + id, 422), "/field"),

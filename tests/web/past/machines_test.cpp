@@ -6,7 +6,7 @@ namespace past_machine_cases {
 
 using names = std::vector<std::string>;
 
-TEST_F(history_fixture, machines_of_a_time_have_means_of_what_was_seen) {
+TEST_F(history_fixture, machines_of_a_period_have_mean_values) {
   for (int i = 0; i < 20; ++i) {
     past.machine(i * 5s, "worker:1", "h1", static_cast<float>(i));
     past.machine(i * 5s, "worker:2", "h2", -1);
@@ -43,7 +43,7 @@ struct machines_of_a_program : program_fixture {
   }
 };
 
-TEST_F(machines_of_a_program, are_one_of_each_of_its_hosts) {
+TEST_F(machines_of_a_program, include_one_entry_per_host) {
   past.machine(1s, "", "host-a", 1);      // the server's own
   past.machine(1s, "ps:0", "host-a", 1);  // first by name; runs no rank
   past.machine(1s, "worker:0", "host-a", 1);

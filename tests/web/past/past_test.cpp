@@ -21,7 +21,7 @@ TEST_F(history_fixture, events_of_a_period_are_paginated) {
   EXPECT_TRUE(get_json(path + "&subject=worker:2").at("events").as_array().empty());
 }
 
-TEST_F(history_fixture, a_time_that_cannot_be_is_refused_with_its_name) {
+TEST_F(history_fixture, invalid_time_is_refused_with_its_field) {
   start(with_history());
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=x", 400), "/field"), "from_ms");
@@ -36,7 +36,7 @@ TEST_F(history_fixture, a_time_that_cannot_be_is_refused_with_its_name) {
   get_json("/api/v1/history/stream?from_ms=1&cluster=nobody", 404);
 }
 
-TEST_F(history_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_disk) {
+TEST_F(history_fixture, records_in_memory_are_found_by_time_without_a_disk) {
   start();
   core_engine().tell({core::coordination::severity::info, "k", {}, {}, "of the epoch"});
   EXPECT_EQ(texts(get_json("/api/v1/events?to_ms=0"), "events", "text"), names{"of the epoch"});
@@ -49,7 +49,7 @@ TEST_F(history_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_di
     EXPECT_TRUE(contains(text_at(get_json(path, 409), "/detail"), "--data-dir")) << path;
 }
 
-TEST_F(history_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
+TEST_F(history_fixture, charts_of_a_period_have_the_requested_number_of_steps) {
   for (int i = 1; i <= 60; ++i) {
     past.point(0, i * 1s, static_cast<float>(i), 2);
     if (i % 10 == 0) past.point(1, i * 1s, 1'000, 0);  // of another series
@@ -68,7 +68,7 @@ TEST_F(history_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
 }
 
 // Two workers. A closure spans the boundary between two steps.
-TEST_F(history_fixture, what_workers_did_is_told_by_steps_and_by_function) {
+TEST_F(history_fixture, worker_activity_is_reported_by_step_and_function) {
   core::span_page page;
   page.names.lanes = {{0, "worker", 0, 1}, {1, "worker", 1, 1}};
   core::span_view one;
@@ -151,7 +151,7 @@ TEST_F(history_fixture, page_of_large_records_is_cut_and_continued) {
   EXPECT_FALSE(second.as_object().contains("next_page_token"));
 }
 
-TEST_F(history_fixture, jobs_and_runs_that_have_ended_are_told) {
+TEST_F(history_fixture, ended_jobs_and_runs_are_listed) {
   past.job(1min, "default", "one");
   past.job(2min, "train", "two");
   past.run(1min, "default", 1);
@@ -178,7 +178,7 @@ TEST_F(history_fixture, jobs_and_runs_that_have_ended_are_told) {
   EXPECT_EQ(number_at(rest, "/runs/0/number"), 2);
 }
 
-TEST_F(history_fixture, a_token_sees_the_past_of_its_clusters_alone) {
+TEST_F(history_fixture, token_sees_only_the_history_of_its_clusters) {
   past.event(1min, "default", "of default");
   past.event(1min, "train", "of train");
   past.event(1min, {}, "of a worker of the main one");

@@ -74,7 +74,7 @@ TEST_F(access_limits, unfinished_programs_count_as_sessions) {
   EXPECT_EQ(submit().status, 201u) << "the first has ended";
 }
 
-TEST_F(access_limits, a_repeated_program_is_the_first_one_although_the_token_is_full) {
+TEST_F(access_limits, repeated_program_returns_the_first_even_at_the_limit) {
   start_guarded();
   server::token_request w;
   w.role = core::role::submitter;
@@ -128,7 +128,7 @@ TEST_F(access_limits, concurrent_submissions_with_one_key_count_once) {
   }
 }
 
-TEST_F(access_limits, closures_that_are_sent_again_to_their_position_take_no_room) {
+TEST_F(access_limits, resent_closures_do_not_count_twice) {
   start_guarded();
   server::token_request w;
   w.role = core::role::submitter;

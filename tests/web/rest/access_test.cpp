@@ -62,7 +62,7 @@ struct access : web_fixture {
   std::string const echo = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
 };
 
-TEST_F(access, is_as_the_table_says_for_each_operation_and_role) {
+TEST_F(access, permissions_match_the_documented_table) {
   start_guarded();
   auto const table = documented_table();
   std::array<std::string, 4> tokens;
@@ -87,7 +87,7 @@ TEST_F(access, is_as_the_table_says_for_each_operation_and_role) {
   EXPECT_EQ(table.size(), all_routes().size()) << "the table names what is not served";
 }
 
-TEST_F(access, without_or_with_a_wrong_token_is_a_problem_that_says_what_to_do) {
+TEST_F(access, missing_or_wrong_token_is_a_problem_with_advice) {
   start_guarded();
   auto const none = send_as({}, "GET", "/api/v1/jobs");
   EXPECT_EQ(none.status, 401u);
@@ -119,7 +119,7 @@ TEST_F(access, refusals_are_counted) {
     EXPECT_NE(text.find("\n" + std::string(line) + "\n"), std::string::npos) << line;
 }
 
-TEST_F(access, jobs_belong_to_who_submitted_them) {
+TEST_F(access, jobs_belong_to_their_submitter) {
   start_guarded();
   auto const mine = make_token(core::role::submitter), other = make_token(core::role::submitter);
   auto const job = submit_as(mine);
@@ -138,7 +138,7 @@ TEST_F(access, jobs_belong_to_who_submitted_them) {
   EXPECT_EQ(send_as(admin_, "POST", "/api/v1/jobs/" + second + "/cancel").status, 200u);
 }
 
-TEST_F(access, per_worker_values_belong_to_who_made_them) {
+TEST_F(access, per_worker_values_belong_to_their_creator) {
   start_guarded();
   auto const mine = make_token(core::role::submitter), other = make_token(core::role::submitter);
   for (auto const& who : {mine, admin_}) {
@@ -191,7 +191,7 @@ TEST_F(access, running_programs_requires_allow_exec) {
       403u);
 }
 
-TEST_F(access, a_token_for_one_cluster_sees_that_one) {
+TEST_F(access, token_for_one_cluster_sees_only_that_cluster) {
   start_guarded();
   auto const inside = make_token(core::role::submitter, {"default"});
   auto const outside = make_token(core::role::submitter, {"other"});
@@ -217,7 +217,7 @@ TEST_F(access, a_token_for_one_cluster_sees_that_one) {
   EXPECT_EQ(send_as(outside, "POST", "/api/v1/per_worker_values", per_worker).status, 403u);
 }
 
-TEST_F(access, limits_of_a_token_hold) {
+TEST_F(access, limits_of_a_token_are_enforced) {
   start_guarded();
   server::token_request w;
   w.role = core::role::submitter;
@@ -240,7 +240,7 @@ TEST_F(access, limits_of_a_token_hold) {
   EXPECT_NE(queued.body.find("2 queued closures; the limit is 3"), std::string::npos);
 }
 
-TEST_F(access, tokens_are_made_listed_rotated_and_revoked) {
+TEST_F(access, tokens_are_created_listed_rotated_and_revoked) {
   start_guarded();
   auto const made = send_as(admin_, "POST", "/api/v1/tokens",
                             R"({"role":"viewer","name":"ops","expires":"30d","clusters":["a"],
@@ -277,7 +277,7 @@ TEST_F(access, tokens_are_made_listed_rotated_and_revoked) {
     EXPECT_EQ(send_as(admin_, "POST", "/api/v1/tokens", wrong).status / 100, 4u) << wrong;
 }
 
-TEST_F(access, a_token_that_ends_itself_gets_the_answer) {
+TEST_F(access, token_that_revokes_itself_gets_the_response) {
   start_guarded();
   server::token_request w;
   w.role = core::role::admin;
@@ -295,7 +295,7 @@ TEST_F(access, a_token_that_ends_itself_gets_the_answer) {
   EXPECT_EQ(send_as(own, "GET", "/api/v1/tokens").status, 401u);
 }
 
-TEST_F(access, tokens_that_are_not_required_yet_are_warned_of) {
+TEST_F(access, tokens_that_are_not_required_yet_cause_a_warning) {
   engine_ = std::make_unique<engine>(core::config{}, 2, core::coordination::limits{}, true);
   engine_->gate().require_after_restart();
   web_options options;
@@ -319,7 +319,7 @@ TEST_F(access, tokens_that_are_not_required_yet_are_warned_of) {
   EXPECT_TRUE(none.at("items").as_array().empty());
 }
 
-TEST_F(access, tokens_of_a_file_are_shown_and_changed_there_alone) {
+TEST_F(access, tokens_of_a_file_are_listed_but_changed_only_in_the_file) {
   std::string const admin(40, 'a');
   start_guarded({}, false);
   read_tokens("admin " + admin);
@@ -334,7 +334,7 @@ TEST_F(access, tokens_of_a_file_are_shown_and_changed_there_alone) {
   EXPECT_NE(kept.body.find("cannot store tokens"), std::string::npos);
 }
 
-TEST_F(access, more_tokens_than_there_may_be_are_refused) {
+TEST_F(access, tokens_beyond_the_limit_are_refused) {
   start_guarded();
   std::string lines;
   for (std::size_t i = 1; i < core::token_table::tokens_max; ++i)
@@ -345,7 +345,7 @@ TEST_F(access, more_tokens_than_there_may_be_are_refused) {
   EXPECT_NE(full.body.find("10000"), std::string::npos);
 }
 
-TEST_F(access, the_page_signs_in_by_a_cookie_that_other_pages_cannot_use) {
+TEST_F(access, sign_in_cookie_is_unusable_for_other_origins) {
   start_guarded();
   auto const viewer = make_token(core::role::submitter);
   auto const signed_in = send_as({}, "POST", "/api/v1/session", "{\"token\":\"" + viewer + "\"}");
@@ -384,7 +384,7 @@ TEST_F(access, the_page_signs_in_by_a_cookie_that_other_pages_cannot_use) {
   EXPECT_EQ(nobody.at("signed_in"), false);
 }
 
-TEST_F(access, is_free_and_says_so_where_no_token_is_required) {
+TEST_F(access, is_open_and_reported_as_such_without_tokens) {
   start();
   auto const who = get_json("/api/v1/session");
   EXPECT_EQ(who.at("required"), false);
@@ -407,7 +407,7 @@ TEST_F(access, a_websocket_ends_with_its_token) {
   EXPECT_TRUE(s.receive().is_null());
 }
 
-TEST_F(access, who_did_what_is_in_the_feed) {
+TEST_F(access, events_name_the_token_of_each_action) {
   start_guarded();
   auto const t = make_token(core::role::submitter);
   auto const job = submit_as(t);

@@ -14,7 +14,7 @@ struct rest_attempts : program_fixture {
   }
 };
 
-TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
+TEST_F(rest_attempts, are_shown_with_all_observations) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {end_of(1, 3)});
   core_engine().run([&](server::hub& h) {
@@ -49,7 +49,7 @@ TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
   EXPECT_TRUE(a.at("barriers").as_array().empty());
 }
 
-TEST_F(rest_attempts, that_hung_have_the_verdict) {
+TEST_F(rest_attempts, hung_attempt_has_the_verdict) {
   start_with_ranks({}, R"("on_hang":"abort",)");
   report({{rank(0), 70}, {rank(1), 71}}, {});
   core_engine().run([&](server::hub& h) {
@@ -83,7 +83,7 @@ TEST_F(rest_attempts, that_hung_have_the_verdict) {
   EXPECT_EQ(one.at("ended").as_array().size(), 2u);
 }
 
-TEST_F(rest_attempts, that_are_not_known_are_404) {
+TEST_F(rest_attempts, unknown_attempt_is_404) {
   start_with_ranks();
   post_json(path + "/stop", R"({"at_step":"next"})", 409);  // it does not run yet
   EXPECT_TRUE(get_json(path + "/attempts/1").at("ended").as_array().empty()) << "it goes on";

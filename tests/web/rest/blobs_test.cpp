@@ -18,7 +18,7 @@ struct blobs : web_fixture {
   std::string const none = std::string(64, '0');
 };
 
-TEST_F(blobs, are_put_by_their_hash_and_got) {
+TEST_F(blobs, are_stored_and_returned_by_their_hash) {
   start();
   auto const made = put(abc, "abc");
   ASSERT_EQ(made.status, 201u) << made.body;
@@ -37,7 +37,7 @@ TEST_F(blobs, are_put_by_their_hash_and_got) {
   EXPECT_NE(get("/metrics").body.find("\nmuster_blob_bytes 3\n"), std::string::npos);
 }
 
-TEST_F(blobs, have_a_length_that_is_told_before_they_are_got) {
+TEST_F(blobs, head_returns_the_length) {
   start();
   ASSERT_EQ(put(abc, "abc").status, 201u);
   auto const big = std::string((3 << 20) + 7, 'a');
@@ -59,7 +59,7 @@ TEST_F(blobs, have_a_length_that_is_told_before_they_are_got) {
 }
 
 // A limit on the size of files simulates a disk that fails during a write.
-TEST_F(blobs, that_meet_a_failing_disk_are_a_503_with_the_reason) {
+TEST_F(blobs, failing_disk_gives_503_with_the_reason) {
   start();
   auto const big = std::string((3 << 20) + 7, 'a');
   auto const path =
@@ -79,7 +79,7 @@ TEST_F(blobs, that_meet_a_failing_disk_are_a_503_with_the_reason) {
   EXPECT_EQ(send("PUT", path, big, std::string(octets)).status, 201u) << "it works again";
 }
 
-TEST_F(blobs, with_another_hash_are_refused) {
+TEST_F(blobs, mismatched_hash_is_refused) {
   start();
   auto const r = put(none, "abc");
   EXPECT_EQ(r.status, 422u);
@@ -87,7 +87,7 @@ TEST_F(blobs, with_another_hash_are_refused) {
   EXPECT_EQ(get_json("/api/v1/blobs").at("bytes").to_number<int>(), 0);
 }
 
-TEST_F(blobs, names_are_digits) {
+TEST_F(blobs, names_are_hex_digits) {
   start();
   for (auto const* name : {"x", "..%2F..%2Fetc%2Fpasswd", "ABC"}) {
     EXPECT_EQ(put(name, "abc").status, 400u) << name;

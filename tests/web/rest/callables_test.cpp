@@ -40,7 +40,7 @@ TEST_F(callables, are_shown_with_their_function) {
   EXPECT_EQ(text_at(values.at("remote_values").at(0), "/display_name"), "train.step");
 }
 
-TEST_F(callables, may_be_named_by_jobs_over_rest) {
+TEST_F(callables, can_be_named_by_rest_jobs) {
   start();
   std::string const hash(64, 'e');
   auto const named =
@@ -72,7 +72,7 @@ TEST_F(callables, may_be_named_by_jobs_over_rest) {
   EXPECT_EQ(text_at(squares.at(1), "/display_name"), "square");
 }
 
-TEST_F(callables, that_cannot_be_are_refused_by_field) {
+TEST_F(callables, invalid_callables_are_refused_by_field) {
   start();
   auto const refused = [&](std::string const& members, unsigned status) {
     auto const r =

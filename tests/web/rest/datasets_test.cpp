@@ -35,7 +35,7 @@ struct datasets : web_fixture {
   }
 };
 
-TEST_F(datasets, are_told_with_how_far_they_are) {
+TEST_F(datasets, are_shown_with_their_progress) {
   start();
   prepare();
   auto const made = make("files");
@@ -55,7 +55,7 @@ TEST_F(datasets, are_told_with_how_far_they_are) {
   EXPECT_EQ(get("/api/v1/datasets?cluster=nowhere").status, 404u);
 }
 
-TEST_F(datasets, tell_who_has_drawn_from_them) {
+TEST_F(datasets, list_their_consumers) {
   start();
   server::hub_worker w;
   core::dataset_id dataset{};
@@ -92,7 +92,7 @@ TEST_F(datasets, tell_who_has_drawn_from_them) {
   EXPECT_EQ(number_at(d, "/workers/0/done"), 0);
 }
 
-TEST_F(datasets, are_listed_newest_first_page_by_page) {
+TEST_F(datasets, are_listed_newest_first_in_pages) {
   start();
   prepare();
   auto const first = make("a"), second = make("b"), third = make("");
@@ -102,7 +102,7 @@ TEST_F(datasets, are_listed_newest_first_page_by_page) {
   EXPECT_EQ(listed("limit=2&page_token=" + text_at(page, "/next_page_token")), texts{first});
 }
 
-TEST_F(datasets, of_one_token_are_not_for_another) {
+TEST_F(datasets, are_hidden_from_other_tokens) {
   start_guarded();
   auto const fresh = [this] {
     server::token_request w;

@@ -12,7 +12,7 @@ class durable_server : public web_fixture {
   }
 };
 
-TEST_F(durable_server, tells_where_it_writes_and_how_far_it_is) {
+TEST_F(durable_server, overview_shows_the_data_directory_and_its_progress) {
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   auto const d = get_json("/api/v1/overview").at("durable");
   EXPECT_EQ(text_at(d, "/data_dir"), "/data");
@@ -29,7 +29,7 @@ TEST_F(durable_server, tells_where_it_writes_and_how_far_it_is) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 
-TEST_F(durable_server, declares_and_forgets_clusters_once_that_is_written) {
+TEST_F(durable_server, declares_and_deletes_clusters_once_written) {
   post_json("/api/v1/clusters", R"({"name":"a","jobs":{"worker":1},"error_delivery":"poll"})", 201);
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/a"), "/error_delivery"), "poll");
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/error_delivery"), "auto");
@@ -39,7 +39,7 @@ TEST_F(durable_server, declares_and_forgets_clusters_once_that_is_written) {
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/default"), "/agents"), "plaintext");
 }
 
-TEST_F(durable_server, keeps_jobs_unless_they_say_otherwise) {
+TEST_F(durable_server, keeps_jobs_by_default) {
   add_worker(worker::habit::echo);
   auto const kept =
       post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[1]}]})", 201);
@@ -53,7 +53,7 @@ TEST_F(durable_server, keeps_jobs_unless_they_say_otherwise) {
       get_json("/api/v1/jobs/" + text_at(not_kept, "/id")).as_object().contains("durable"));
 }
 
-TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
+TEST_F(durable_server, accepts_only_volatile_jobs_with_a_failing_disk) {
   add_worker(worker::habit::echo);
   auto const body = R"({"open":true,"closures":[{"function":"muster.echo","args":[1]}]})";
   auto const made = post_json("/api/v1/jobs", body, 201);
@@ -77,7 +77,7 @@ TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
   EXPECT_NE(get(job).body.find("no space left on device"), std::string::npos);
 }
 
-TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
+TEST_F(durable_server, accepts_no_new_durable_work_with_a_full_disk) {
   add_worker(worker::habit::fail);
   auto const body = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
   auto const failed = "/api/v1/jobs/" + text_at(post_json("/api/v1/jobs", body, 201), "/id");
@@ -115,7 +115,7 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
   EXPECT_NE(std::find(rules.begin(), rules.end(), "disk-full"), rules.end());
 }
 
-TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_written) {
+TEST_F(durable_server, reports_a_failing_disk_and_refuses_durable_writes) {
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   core_engine().fail_disk("no space left on device");
   auto const put = send("PUT", "/api/v1/clusters/default/kv/b", "1");
@@ -146,7 +146,7 @@ class forgetful_server : public web_fixture {
   void SetUp() override { start(); }
 };
 
-TEST_F(forgetful_server, says_that_it_can_keep_no_job) {
+TEST_F(forgetful_server, durable_job_is_refused) {
   auto const refused =
       post_json("/api/v1/jobs",
                 R"({"durable":true,"closures":[{"function":"muster.echo","args":[1]}]})", 422);

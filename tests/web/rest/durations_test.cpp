@@ -9,7 +9,7 @@ struct rest_durations : web_fixture {
   void SetUp() override { start(); }
 };
 
-TEST_F(rest_durations, of_a_job_are_told_by_function_and_worker) {
+TEST_F(rest_durations, durations_of_a_job_are_grouped_by_function_and_worker) {
   auto& w = add_worker(worker::habit::hold, 3, 4);
   auto const job = submit(2);
   auto const path = "/api/v1/jobs/" + text_at(job, "/id") + "/durations";

@@ -23,7 +23,7 @@ class idempotency : public web_fixture {
   }
 };
 
-TEST_F(idempotency, another_body_with_a_used_key_is_refused_and_starts_nothing) {
+TEST_F(idempotency, different_body_with_a_used_key_is_refused) {
   auto const job = post_json(
       jobs_path, R"({"idempotency_key":"build-77","closures":[{"function":"muster.sleep"}]})", 201);
   auto const refused = post_json(
@@ -35,7 +35,7 @@ TEST_F(idempotency, another_body_with_a_used_key_is_refused_and_starts_nothing) 
   EXPECT_EQ(get_json(jobs_path).at("jobs").as_array().size(), 1u);
 }
 
-TEST_F(idempotency, the_same_body_may_be_written_differently) {
+TEST_F(idempotency, equal_bodies_can_be_formatted_differently) {
   auto const first = post_json(
       jobs_path, R"({"closures":[{"function":"muster.echo","args":["é"]}],"idempotency_key":"k"})",
       201);
@@ -88,7 +88,7 @@ std::string digest(std::string_view text) {
   return request_digest(json_ref(text));
 }
 
-TEST(request_digest, depends_on_content_alone) {
+TEST(request_digest, depends_only_on_the_content) {
   EXPECT_EQ(digest(R"({"a":1,"b":[true,null,"x"]})"),
             digest(R"({ "b" : [true,null,"\u0078"], "a":1 })"));
   EXPECT_EQ(digest(R"({"a":1})"), digest(R"({"a":1,"idempotency_key":"k"})"));

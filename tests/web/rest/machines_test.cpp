@@ -49,7 +49,7 @@ TEST_F(rest_machines, are_listed_by_task_and_host) {
   EXPECT_FALSE(second.as_object().contains("next_page_token"));
 }
 
-TEST_F(rest_machines, of_tasks_come_with_them) {
+TEST_F(rest_machines, tasks_include_their_machines) {
   start_with_worker();
   auto const path = std::string("/api/v1/clusters/default/tasks");
   EXPECT_FALSE(get_json(path + "/worker/0").as_object().contains("machine")) << "says none";
@@ -77,7 +77,7 @@ TEST_F(rest_machines, have_samples) {
   EXPECT_EQ(refused.status, 400u) << refused.body;
 }
 
-TEST_F(rest_machines, near_their_limit_are_an_alert) {
+TEST_F(rest_machines, machine_near_its_limit_causes_an_alert) {
   start_with_worker();
   for (std::size_t i = 1; i < history::machines::near_limit_after; ++i) report(9'600);
   EXPECT_EQ(get_json("/api/v1/attention?cluster=default").at("items").as_array().size(), 0u);
@@ -101,7 +101,7 @@ TEST_F(rest_machines, near_their_limit_are_an_alert) {
   EXPECT_EQ(get_json("/api/v1/attention?cluster=default").at("items").as_array().size(), 0u);
 }
 
-TEST_F(rest_machines, are_measured) {
+TEST_F(rest_machines, metrics_include_machines) {
   start_with_worker();
   EXPECT_EQ(get("/metrics").body.find("muster_worker_memory_bytes{"), std::string::npos);
   report(5'000);

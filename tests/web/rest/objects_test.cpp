@@ -71,7 +71,7 @@ struct objects : web_fixture {
 
 using texts = std::vector<std::string>;
 
-TEST_F(objects, are_told_with_state_place_and_calls) {
+TEST_F(objects, are_shown_with_state_task_and_calls) {
   start();
   prepare();
   auto spec = named("weights");
@@ -105,7 +105,7 @@ TEST_F(objects, are_told_with_state_place_and_calls) {
   EXPECT_EQ(get("/api/v1/objects?cluster=nowhere").status, 404u);
 }
 
-TEST_F(objects, are_listed_newest_first_page_by_page_and_filtered) {
+TEST_F(objects, are_listed_newest_first_in_pages_and_filtered) {
   start();
   prepare();
   auto elsewhere = named("bias");
@@ -128,7 +128,7 @@ TEST_F(objects, are_listed_newest_first_page_by_page_and_filtered) {
   EXPECT_EQ(get("/api/v1/objects?session=x").status, 400u);
 }
 
-TEST_F(objects, that_are_lost_say_why_and_so_does_an_event) {
+TEST_F(objects, lost_object_and_its_event_have_the_reason) {
   start();
   prepare();
   auto const made = make(named("weights"));
@@ -147,7 +147,7 @@ TEST_F(objects, that_are_lost_say_why_and_so_does_an_event) {
                   "1 object on it is lost (weights): another worker process took its place");
 }
 
-TEST_F(objects, deleted_fail_what_waits_for_them) {
+TEST_F(objects, deleted_object_fails_its_waiting_calls) {
   start();
   prepare();
   auto const made = make(named("weights"));
@@ -160,7 +160,7 @@ TEST_F(objects, deleted_fail_what_waits_for_them) {
   EXPECT_CONTAINS(get("/metrics").body, "muster_object_calls_total{outcome=\"cancelled\"} 1\n");
 }
 
-TEST_F(objects, of_one_token_are_not_for_another) {
+TEST_F(objects, are_hidden_from_other_tokens) {
   start_guarded();
   auto const fresh = [this] {
     server::token_request w;
@@ -193,7 +193,7 @@ TEST_F(objects, of_one_token_are_not_for_another) {
   EXPECT_EQ(send_as(admin_, "DELETE", "/api/v1/objects/bias").status, 204u);
 }
 
-TEST_F(objects, are_for_tokens_of_their_cluster) {
+TEST_F(objects, are_visible_to_tokens_of_their_cluster) {
   start_guarded();
   prepare();
   make(named("weights"));

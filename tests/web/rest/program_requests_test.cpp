@@ -16,7 +16,7 @@ struct program_requests : web_fixture {
   }
 };
 
-TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait_for) {
+TEST_F(program_requests, pending_program_shows_its_request_and_why_it_waits) {
   start();
   auto const path = submitted(R"({"name":"train","command":["a","b"],"per_worker":2,
       "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
@@ -46,7 +46,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
             0u);
 }
 
-TEST_F(program_requests, have_their_store_of_torch_at_the_server_where_their_cluster_has_one) {
+TEST_F(program_requests, use_the_torch_store_of_the_server_if_their_cluster_has_one) {
   start();
   post_json("/api/v1/clusters", R"({"name":"train","torch":0})", 201);
   auto const store = [this](std::string const& more) {
@@ -62,7 +62,7 @@ TEST_F(program_requests, have_their_store_of_torch_at_the_server_where_their_clu
   EXPECT_EQ(text_at(wrong, "/field"), "store");
 }
 
-TEST_F(program_requests, whose_step_pattern_finds_no_number_are_refused) {
+TEST_F(program_requests, step_pattern_without_a_number_is_refused) {
   start();
   for (auto const& [pattern, why] : std::initializer_list<std::pair<std::string, std::string>>{
            {"step (", "expected an RE2 regular expression: missing ): step ("},
@@ -78,7 +78,7 @@ TEST_F(program_requests, whose_step_pattern_finds_no_number_are_refused) {
   }
 }
 
-TEST_F(program_requests, are_found_by_name_and_id_whatever_the_case_and_over_pages) {
+TEST_F(program_requests, are_found_by_name_and_id_case_insensitively_in_pages) {
   start();
   for (auto const* name : {"Train-a", "eval", "train-b", "eval-2"})
     submitted(R"({"command":["true"],"tasks":{"worker":1},"name":")" + std::string(name) + "\"}");
@@ -101,7 +101,7 @@ TEST_F(program_requests, are_found_by_name_and_id_whatever_the_case_and_over_pag
   EXPECT_EQ(all("q=" + text_at(newest, "/programs/0/id")), std::vector<std::string>{"eval-2"});
 }
 
-TEST_F(program_requests, that_are_large_come_on_shorter_pages) {
+TEST_F(program_requests, large_programs_are_listed_in_shorter_pages) {
   start();
   auto const words = std::string(120 << 10, 'x');
   std::string tasks;
@@ -124,14 +124,14 @@ TEST_F(program_requests, that_are_large_come_on_shorter_pages) {
   EXPECT_EQ(pages, 2u);
 }
 
-TEST_F(program_requests, with_the_same_key_are_one) {
+TEST_F(program_requests, requests_with_the_same_key_create_one_program) {
   start();
   auto const body = R"({"command":["true"],"tasks":{"worker":1},"idempotency_key":"once"})";
   auto const path = submitted(body);
   EXPECT_EQ(programs + ("/" + text_at(post_json(programs, body, 200), "/id")), path);
 }
 
-TEST_F(program_requests, end_by_cancel_and_stop_and_are_forgotten) {
+TEST_F(program_requests, end_by_cancel_or_stop_and_can_be_deleted) {
   start();
   for (auto const* how : {"/cancel", "/stop"}) {
     auto const path = submitted();
@@ -146,14 +146,14 @@ TEST_F(program_requests, end_by_cancel_and_stop_and_are_forgotten) {
   }
 }
 
-TEST_F(program_requests, that_wait_may_be_asked_to_start_again) {
+TEST_F(program_requests, pending_program_accepts_a_restart) {
   start();
   auto const path = submitted();
   post_json(path + "/restart", "", 200);
   EXPECT_EQ(text_at(get_json(path), "/state"), "PENDING");
 }
 
-TEST_F(program_requests, that_cannot_be_name_the_field) {
+TEST_F(program_requests, invalid_request_names_the_field) {
   start();
   auto const field = [&](std::string const& body, unsigned status) {
     return text_at(post_json(programs, body, status), "/field");
@@ -169,7 +169,7 @@ TEST_F(program_requests, that_cannot_be_name_the_field) {
   post_json(programs, R"({"cluster":"moon","command":["true"],"tasks":{"worker":1}})", 404);
 }
 
-TEST_F(program_requests, with_an_upload_need_its_blob_and_keep_it) {
+TEST_F(program_requests, upload_must_exist_as_a_blob_and_is_kept) {
   start();
   std::string const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
   auto const body = R"({"command":["true"],"tasks":{"worker":1},"upload":")" + abc + R"("})";
@@ -180,7 +180,7 @@ TEST_F(program_requests, with_an_upload_need_its_blob_and_keep_it) {
   EXPECT_EQ(text_at(get_json(submitted(body)), "/upload"), abc);
 }
 
-TEST_F(program_requests, are_listed_a_page_at_a_time) {
+TEST_F(program_requests, are_listed_in_pages) {
   start();
   auto const first = submitted(), second = submitted();
   auto const page = get_json(std::string(programs) + "?limit=1");
@@ -192,7 +192,7 @@ TEST_F(program_requests, are_listed_a_page_at_a_time) {
       first);
 }
 
-TEST_F(program_requests, need_leave_and_are_their_submitters) {
+TEST_F(program_requests, need_permission_and_belong_to_their_submitter) {
   start_guarded();
   auto const body = R"({"command":["true"],"tasks":{"worker":1}})";
   auto const refused = send_as(make_token(core::role::submitter), "POST", programs, body);
@@ -209,7 +209,7 @@ TEST_F(program_requests, need_leave_and_are_their_submitters) {
   EXPECT_EQ(send_as(mine, "POST", cancel).status, 200u);
 }
 
-TEST_F(program_requests, have_a_limit) {
+TEST_F(program_requests, number_of_programs_is_limited) {
   core::config config;
   config.programs.programs_max = 1;
   start({}, config);

@@ -24,7 +24,7 @@ struct program_topics : program_fixture {
   std::string topic;
 };
 
-TEST_F(program_topics, the_list_has_a_row_for_each_and_tells_what_changes) {
+TEST_F(program_topics, list_has_a_row_per_program_and_sends_changes) {
   socket s(port());
   s.send(sub("programs"));
   auto const snap = s.receive("snap", "programs");
@@ -40,7 +40,7 @@ TEST_F(program_topics, the_list_has_a_row_for_each_and_tells_what_changes) {
   EXPECT_EQ(text_at(d.at("rows").at(core::text(id)), "/state"), "RUNNING");
 }
 
-TEST_F(program_topics, what_is_forgotten_leaves_the_list) {
+TEST_F(program_topics, deleted_program_is_removed_from_the_list) {
   socket s(port());
   s.send(sub("programs"));
   s.receive("snap", "programs");
@@ -58,7 +58,7 @@ TEST_F(program_topics, what_is_forgotten_leaves_the_list) {
   }
 }
 
-TEST_F(program_topics, of_one_have_it_its_attempts_and_its_ranks) {
+TEST_F(program_topics, topic_of_a_program_has_its_attempts_and_ranks) {
   socket s(port());
   s.send(sub(topic));
   auto const snap = s.receive("snap", topic);
@@ -101,7 +101,7 @@ TEST_F(program_topics, last_lines_are_requested_only_with_a_subscriber) {
   EXPECT_EQ(lines_queries().size(), asked) << "nobody looks any more";
 }
 
-TEST_F(program_topics, one_that_there_is_not_has_no_rows) {
+TEST_F(program_topics, topic_of_an_unknown_program_has_no_rows) {
   socket s(port());
   s.send(sub("program:prog_00000000000000ff"));
   auto const snap = s.receive("snap", "program:prog_00000000000000ff");
@@ -111,7 +111,7 @@ TEST_F(program_topics, one_that_there_is_not_has_no_rows) {
   EXPECT_EQ(text_at(other.receive("err"), "/code"), "INVALID_ARGUMENT");
 }
 
-TEST_F(program_topics, who_resumes_gets_what_is_missed_or_everything) {
+TEST_F(program_topics, resume_gets_missed_changes_or_a_snapshot) {
   socket s(port());
   s.send(sub(topic));
   auto const seq = number_at(s.receive("snap", topic), "/seq");
@@ -131,7 +131,7 @@ TEST_F(program_topics, who_resumes_gets_what_is_missed_or_everything) {
   EXPECT_TRUE(other.receive("snap", topic).at("rows").as_object().contains("1"));
 }
 
-TEST_F(program_topics, count_among_the_four_of_a_client) {
+TEST_F(program_topics, count_towards_the_limit_of_four_topics) {
   socket s(port());
   for (int i = 1; i <= 4; ++i) s.send(sub("logs:job_000000000000000" + std::to_string(i)));
   s.send(sub(topic));
@@ -140,7 +140,7 @@ TEST_F(program_topics, count_among_the_four_of_a_client) {
 
 struct program_topics_of_clusters : web_fixture {};
 
-TEST_F(program_topics_of_clusters, are_of_what_the_token_is_bound_to) {
+TEST_F(program_topics_of_clusters, contain_only_the_clusters_of_the_token) {
   web_options quick;
   quick.websocket_tick = 20ms;
   start_guarded(quick);

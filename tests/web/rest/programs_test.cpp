@@ -56,14 +56,14 @@ TEST_F(rest_programs, show_each_rank_and_each_attempt_with_its_cause) {
   }
 }
 
-TEST_F(rest_programs, that_could_not_start_or_ended_with_a_status_say_so) {
+TEST_F(rest_programs, cause_has_the_start_error_or_the_exit_status) {
   start_with_ranks();
   report({{rank(1), 71}}, {{.name = rank(1), .exit_status = 3}});
   EXPECT_EQ(get_json(path).at("cause").at("exit_status"), 3);
   EXPECT_EQ(get_json(path + "/attempts").at("attempts").at(0).at("cause").at("exit_status"), 3);
 }
 
-TEST_F(rest_programs, show_what_their_coordination_service_had_told) {
+TEST_F(rest_programs, show_the_last_coordination_error) {
   start_with_ranks();
   core_engine().run([this](server::hub& h) {
     h.apply(
@@ -78,7 +78,7 @@ TEST_F(rest_programs, show_what_their_coordination_service_had_told) {
   }
 }
 
-TEST_F(rest_programs, say_of_ranks_why_they_began_without_preload) {
+TEST_F(rest_programs, show_why_ranks_started_without_preload) {
   start_with_ranks();
   auto const of = text_at(
       post_json("/api/v1/programs",
@@ -88,11 +88,10 @@ TEST_F(rest_programs, say_of_ranks_why_they_began_without_preload) {
       [](server::hub& h) { return h.state().programs().list({}, 1, {}).at(0).id; });
   report({{rank(0), 71}}, {});
   auto const ranks = get_json("/api/v1/programs/" + of + "/ranks").at("ranks");
-  EXPECT_EQ(text_at(ranks, "/0/not_preloaded"),
-            "its worker's version does not support preload");
+  EXPECT_EQ(text_at(ranks, "/0/not_preloaded"), "its worker's version does not support preload");
 }
 
-TEST_F(rest_programs, give_what_a_rank_has_printed) {
+TEST_F(rest_programs, return_the_output_of_a_rank) {
   start_with_ranks();
   auto asked = std::async(std::launch::async,
                           [this] { return get_json(path + "/logs?rank=1&offset=4&bytes=100"); });
@@ -115,7 +114,7 @@ TEST_F(rest_programs, give_what_a_rank_has_printed) {
   EXPECT_EQ(log.at("complete"), false);
 }
 
-TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
+TEST_F(rest_programs, return_the_output_of_a_rank_of_an_earlier_attempt) {
   start_with_ranks();
   post_json(path + "/restart", "{}", 200);
   report({}, {{.name = rank(0), .stopped = true}, {.name = rank(1), .stopped = true}});
@@ -138,7 +137,7 @@ TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
             std::string::npos);
 }
 
-TEST_F(rest_programs, give_the_last_line_of_each_rank_where_it_is_asked_for) {
+TEST_F(rest_programs, return_last_lines_of_ranks_on_request) {
   start_with_ranks();
   EXPECT_FALSE(get_json(path + "/ranks").at("ranks").at(0).as_object().contains("last_line"));
   EXPECT_TRUE(lines_queries().empty());
@@ -151,14 +150,14 @@ TEST_F(rest_programs, give_the_last_line_of_each_rank_where_it_is_asked_for) {
   EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
 }
 
-TEST_F(rest_programs, are_shown_without_last_lines_where_the_worker_does_not_answer) {
+TEST_F(rest_programs, omit_last_lines_if_the_worker_does_not_answer) {
   start_with_ranks();
   auto const ranks = get_json(path + "/ranks?last_lines=true").at("ranks");
   EXPECT_EQ(ranks.as_array().size(), 2u);
   EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
 }
 
-TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
+TEST_F(rest_programs, show_the_steps_reported_by_ranks) {
   start_with_ranks();
   EXPECT_FALSE(get_json(path).as_object().contains("steps"));
   core_engine().run([this](server::hub& h) {
@@ -186,7 +185,7 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
   EXPECT_EQ(get_json("/api/v1/programs").at_pointer("/programs/0/steps/most"), 12);
 }
 
-TEST_F(rest_programs, say_that_a_worker_has_no_time_for_a_log) {
+TEST_F(rest_programs, report_a_worker_too_busy_for_a_log_request) {
   start_with_ranks();
   auto asked = std::async(std::launch::async, [this] { return get(path + "/logs?rank=1").status; });
   auto const q = await_queries(1).at(0);
@@ -197,7 +196,7 @@ TEST_F(rest_programs, say_that_a_worker_has_no_time_for_a_log) {
   EXPECT_EQ(asked.get(), 429u);
 }
 
-TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
+TEST_F(rest_programs, log_requests_beyond_the_limit_are_refused) {
   start_with_ranks();
   core_engine().run([this](server::hub& h) {
     server::rank_log_query q;
@@ -208,7 +207,7 @@ TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
   EXPECT_EQ(get(path + "/logs?rank=0").status, 429u);
 }
 
-TEST_F(rest_programs, that_end_show_it_in_their_cluster) {
+TEST_F(rest_programs, ended_program_is_marked_in_its_cluster) {
   start_with_ranks();
   // Declares the cluster of the program as the program would.
   post_json("/api/v1/clusters", R"({"jobs":{"worker":2},"name":")" + core::text(id) + "\"}", 201);

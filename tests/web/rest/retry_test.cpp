@@ -35,7 +35,7 @@ TEST_F(retry, a_failed_job_becomes_a_new_one_with_the_same_closures) {
   EXPECT_EQ(text_at(get_json("/api/v1/jobs/" + text_at(named, "/id")), "/name"), "again");
 }
 
-TEST_F(retry, arguments_of_failed_closures_are_shown_for_as_long_as_they_can_be_retried) {
+TEST_F(retry, arguments_of_failed_closures_are_shown_while_retryable) {
   start();
   add_worker(worker::habit::fail);
   auto const id = failed_job(1);
@@ -63,7 +63,7 @@ TEST_F(retry, is_refused_with_the_reason) {
   EXPECT_EQ(text_at(large, "/field"), "name");
 }
 
-TEST_F(retry, when_the_arguments_are_gone_it_says_so) {
+TEST_F(retry, missing_arguments_are_reported) {
   core::config config;
   config.retry_bytes_max = 4;
   start({}, config);
@@ -75,7 +75,7 @@ TEST_F(retry, when_the_arguments_are_gone_it_says_so) {
   EXPECT_NE(text_at(p, "/detail").find("are no longer stored"), std::string::npos);
 }
 
-TEST_F(retry, when_the_server_is_full_it_is_for_later) {
+TEST_F(retry, full_server_asks_to_retry_later) {
   core::config config;
   config.closures_max = 1;
   start({}, config);
@@ -120,7 +120,7 @@ TEST_F(job_list, is_filtered_by_state_kind_and_text) {
   EXPECT_EQ(text_at(streams, "/jobs/0/client"), "ipv4:10.0.0.7:51234");
 }
 
-TEST_F(job_list, looks_further_than_one_step_of_the_engine) {
+TEST_F(job_list, search_continues_over_several_engine_steps) {
   start();
   submit(1, R"(,"name":"the first")");
   core_engine().run([](server::hub& h) {
@@ -134,7 +134,7 @@ TEST_F(job_list, looks_further_than_one_step_of_the_engine) {
 
 struct waiting : web_fixture {};
 
-TEST_F(waiting, gangs_say_why_they_wait) {
+TEST_F(waiting, waiting_gangs_show_the_reason) {
   start();
   add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs", R"({"closures":[
@@ -165,7 +165,7 @@ TEST_F(waiting, gangs_say_why_they_wait) {
   EXPECT_EQ(get("/api/v1/gangs?cluster=moon").status, 404u);
 }
 
-TEST_F(waiting, demand_that_no_worker_meets_are_listed) {
+TEST_F(waiting, demand_that_no_worker_satisfies_is_listed) {
   start();
   add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","options":
@@ -188,7 +188,7 @@ TEST_F(waiting, demand_that_no_worker_meets_are_listed) {
 
 struct orders : web_fixture {};
 
-TEST_F(orders, a_task_is_cordoned_and_uncordoned) {
+TEST_F(orders, task_is_cordoned_and_uncordoned) {
   start();
   add_worker(worker::habit::echo, 0);
   std::string const path = "/api/v1/clusters/default/tasks/worker/0";

@@ -39,7 +39,7 @@ struct scope : web_fixture {
   std::string main_, train_, main_job_, train_job_;
 };
 
-TEST_F(scope, numbers_and_listings_of_all_are_of_what_the_token_is_bound_to) {
+TEST_F(scope, totals_and_listings_cover_only_the_clusters_of_the_token) {
   auto const queued = [&](std::string const& token) {
     return number_at(json::parse(body(token, "/api/v1/overview")), "/closures/queued");
   };
@@ -57,7 +57,7 @@ TEST_F(scope, numbers_and_listings_of_all_are_of_what_the_token_is_bound_to) {
   EXPECT_EQ(send_as(main_, "GET", "/api/v1/attention?cluster=train").status, 403u);
 }
 
-TEST_F(scope, what_needs_a_person_elsewhere_is_not_shown) {
+TEST_F(scope, alerts_of_other_clusters_are_hidden) {
   add_worker(worker::habit::fail);
   auto const job = submit_to("default", "muster.fail");
   EXPECT_EQ(send_as(main_, "GET", "/api/v1/jobs/" + job + "/join").status, 200u);
@@ -66,7 +66,7 @@ TEST_F(scope, what_needs_a_person_elsewhere_is_not_shown) {
   EXPECT_FALSE(contains(body(train_, "/api/v1/attention"), job));
 }
 
-TEST_F(scope, events_of_other_clusters_and_of_the_server_are_left_out) {
+TEST_F(scope, events_of_other_clusters_and_of_the_server_are_hidden) {
   auto const tell = [this](std::string kind, std::string cluster, std::string text) {
     server::log_event n;
     n.kind = std::move(kind);
@@ -88,7 +88,7 @@ TEST_F(scope, events_of_other_clusters_and_of_the_server_are_left_out) {
 }
 
 // The program runs on `train`. Its own cluster is named like its id.
-TEST_F(scope, the_coordination_cluster_of_a_program_is_seen_with_the_cluster_that_it_runs_on) {
+TEST_F(scope, coordination_cluster_of_a_program_is_visible_with_its_cluster) {
   auto const exec = make_token(core::role::submitter, {"train"}, true);
   auto const r = send_as(exec, "POST", "/api/v1/programs",
                          R"({"cluster":"train","command":["true"],"tasks":{"worker":1}})");
@@ -125,7 +125,7 @@ TEST_F(scope, a_filter_by_a_job_of_another_cluster_is_refused) {
     }
 }
 
-TEST_F(scope, the_page_shows_the_clusters_of_its_token) {
+TEST_F(scope, dashboard_shows_the_clusters_of_its_token) {
   auto const page = open(train_);
   ASSERT_EQ(page->status(), 101u);
   for (std::string const topic :
@@ -157,7 +157,7 @@ TEST_F(scope, the_page_shows_the_clusters_of_its_token) {
   EXPECT_TRUE(contains(body(train_, "/api/v1/samples"), "\"queued\""));
 }
 
-TEST_F(scope, a_page_of_an_earlier_set_of_topics_starts_anew) {
+TEST_F(scope, dashboard_with_another_set_of_clusters_gets_snapshots) {
   auto const whole = open(admin_);
   auto const boot = text_at(whole->receive("hello"), "/boot");
   auto const bound = open(main_);

@@ -53,7 +53,7 @@ struct sign_in : web_fixture {
   }
 };
 
-TEST_F(sign_in, cookie_holds_a_random_identifier_and_its_name_the_port) {
+TEST_F(sign_in, cookie_has_a_random_identifier_and_the_port_in_its_name) {
   start_guarded();
   auto const token = make_token(core::role::viewer);
   auto const first = cookie_in(sign_in_with(token)), second = cookie_in(sign_in_with(token));
@@ -69,7 +69,7 @@ TEST_F(sign_in, cookie_holds_a_random_identifier_and_its_name_the_port) {
   EXPECT_EQ(jobs_with(name + token), 401u) << "a token is no sign-in";
 }
 
-TEST_F(sign_in, that_ends_its_own_token_or_itself_gets_the_answer) {
+TEST_F(sign_in, request_that_ends_its_own_sign_in_gets_the_response) {
   start_guarded();
   auto const first = make_token(core::role::admin);
   auto cookie = cookie_in(sign_in_with(first));
@@ -187,7 +187,7 @@ struct sign_ins_of_tokens : ::testing::Test {
   sign_in_table::clock::time_point now{};
 };
 
-TEST_F(sign_ins_of_tokens, replace_the_least_recently_used_of_a_token) {
+TEST_F(sign_ins_of_tokens, replace_the_least_recently_used_one_of_the_token) {
   auto const mine = token("mine"), other = token("other");
   auto const theirs = table.add(other, now);
   auto const first = table.add(mine, now), second = table.add(mine, now);
@@ -199,7 +199,7 @@ TEST_F(sign_ins_of_tokens, replace_the_least_recently_used_of_a_token) {
   EXPECT_TRUE(knows(theirs)) << "it is another token's";
 }
 
-TEST_F(sign_ins_of_tokens, have_a_limit_in_all) {
+TEST_F(sign_ins_of_tokens, total_number_is_limited) {
   auto const first = table.add(token("first"), now);
   constexpr auto max = sign_in_table::sign_ins_max, each = sign_in_table::of_one_token_max;
   for (std::size_t i = 0; i < max / each; ++i) {

@@ -17,7 +17,7 @@ struct rest_stacks : program_fixture {
   }
 };
 
-TEST_F(rest_stacks, stand_together_where_they_are_equal_and_the_odd_one_comes_first) {
+TEST_F(rest_stacks, equal_stacks_are_grouped_and_the_outlier_is_first) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {});
   auto asked = ask();
@@ -46,7 +46,7 @@ TEST_F(rest_stacks, stand_together_where_they_are_equal_and_the_odd_one_comes_fi
   EXPECT_FALSE(groups[1].as_object().contains("stack"));
 }
 
-TEST_F(rest_stacks, of_a_worker_that_does_not_answer_are_not_waited_for_long) {
+TEST_F(rest_stacks, unresponsive_worker_times_out) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {});
   auto const all = get_json(path + "/stacks");
@@ -55,7 +55,7 @@ TEST_F(rest_stacks, of_a_worker_that_does_not_answer_are_not_waited_for_long) {
   EXPECT_EQ(all.at("groups").at(0).at("ranks").as_array().size(), 2u);
 }
 
-TEST_F(rest_stacks, are_of_ranks_that_are_alive_alone) {
+TEST_F(rest_stacks, only_living_ranks_have_stacks) {
   start_with_ranks();
   EXPECT_TRUE(get_json(path + "/stacks").at("groups").as_array().empty()) << "none has begun";
   EXPECT_EQ(get("/api/v1/programs/prog_00000000000000ff/stacks").status, 404u);

@@ -30,7 +30,7 @@ struct rest_task_stacks : worker_fixture<asked_worker> {
   static std::string path() { return "/api/v1/clusters/default/tasks/worker/0/stacks"; }
 };
 
-TEST_F(rest_task_stacks, are_those_of_the_workers_process_with_what_runs_there) {
+TEST_F(rest_task_stacks, include_the_running_closures_of_the_worker) {
   start_with_worker();
   submit();
   for (auto const& from : {path(), "/api/v1/closures/" + closure + "/stacks"}) {
@@ -51,12 +51,12 @@ TEST_F(rest_task_stacks, are_those_of_the_workers_process_with_what_runs_there) 
   }
 }
 
-TEST_F(rest_task_stacks, of_a_worker_that_does_not_answer_are_not_waited_for_long) {
+TEST_F(rest_task_stacks, unresponsive_worker_times_out) {
   start_with_worker();
   EXPECT_EQ(text_at(get_json(path()), "/state"), "NO_ANSWER");
 }
 
-TEST_F(rest_task_stacks, that_cannot_be_say_why) {
+TEST_F(rest_task_stacks, missing_stacks_are_reported_with_the_reason) {
   start_with_worker();
   EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/1/stacks").status, 404u);
   EXPECT_EQ(get("/api/v1/clusters/none/tasks/worker/0/stacks").status, 404u);

@@ -35,7 +35,7 @@ struct rest_timeline : program_fixture {
   }
 };
 
-TEST_F(rest_timeline, tells_each_step_where_there_are_few) {
+TEST_F(rest_timeline, few_steps_are_listed_singly) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {});
   EXPECT_FALSE(get_json(path + "/timeline").as_object().contains("since_ms"));
@@ -60,7 +60,7 @@ TEST_F(rest_timeline, tells_each_step_where_there_are_few) {
   EXPECT_EQ(size(get_json(path + "/timeline?from_ms=1&to_ms=2"), "/steps/rank"), 0u);
 }
 
-TEST_F(rest_timeline, adds_up_many_steps_by_rank_and_piece_of_time) {
+TEST_F(rest_timeline, many_steps_are_summed_by_rank_and_interval) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {});
   make_steps(step_picture::spans_max + 2);
@@ -79,7 +79,7 @@ TEST_F(rest_timeline, adds_up_many_steps_by_rank_and_piece_of_time) {
   EXPECT_GT(number_at(v, "/bucket_us"), 90'000'000) << "the tenth of a thousand seconds";
 }
 
-TEST_F(rest_timeline, tells_who_came_when_to_barriers_and_when_ranks_began) {
+TEST_F(rest_timeline, barrier_arrivals_and_start_times_of_ranks_are_shown) {
   start_with_ranks();
   report({{rank(0), 70}, {rank(1), 71}}, {});
   core::rank_end end{.name = rank(1)};
@@ -109,7 +109,7 @@ TEST_F(rest_timeline, tells_who_came_when_to_barriers_and_when_ranks_began) {
 }
 
 // Stores steps of 100 programs on disk, since the id of this program is not known in advance.
-TEST_F(rest_timeline, is_read_from_disk_where_memory_does_not_know) {
+TEST_F(rest_timeline, is_read_from_disk_if_not_in_memory) {
   for (std::uint64_t program = 0; program < 100; ++program) {
     doctor::step_segment s{core::program_id{program}, 1, noon, noon, noon + 1s, 1, {}};
     s.bytes = doctor::packed({{4, 1, program, noon + 1s, 1s, 1s}}, noon);
@@ -130,7 +130,7 @@ TEST_F(rest_timeline, is_read_from_disk_where_memory_does_not_know) {
       << "and memory";
 }
 
-TEST_F(rest_timeline, is_refused_where_too_many_read_the_past) {
+TEST_F(rest_timeline, is_refused_while_too_many_history_requests_run) {
   auto& reader = past.reader();
   std::promise<void> go_on;
   auto const busy = go_on.get_future().share();
@@ -153,7 +153,7 @@ TEST_F(rest_timeline, invalid_query_is_refused_with_the_reason) {
 }
 
 // The longest sample is never lost, and the median is that of all samples.
-TEST(step_pictures, keep_the_median_and_the_longest_of_any_number) {
+TEST(step_pictures, keep_the_median_and_maximum_of_any_number_of_steps) {
   spread_samples<15> few;
   EXPECT_EQ(few.median(), 0u);
   for (std::uint32_t i = 1; i <= 3; ++i) few.add(i, 1);

@@ -22,7 +22,7 @@ struct rest_torch : web_fixture {
   }
 };
 
-TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
+TEST_F(rest_torch, connected_ranks_and_their_waits_are_shown) {
   at_store([](torch::clients& all) {
     all.now = core::time_point(std::chrono::hours(1'000));
     auto const zero = all.open("10.0.0.1:4000"), two = all.open("10.0.0.3:4002");
@@ -47,7 +47,7 @@ TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
   EXPECT_TRUE(get_json(path + "?limit=1").at("more").as_bool());
 }
 
-TEST_F(rest_torch, names_ranks_of_a_program_that_have_not_come) {
+TEST_F(rest_torch, ranks_that_have_not_connected_are_named) {
   at_store([](torch::clients& all) {
     all.tcp_store.begin_attempt(torch::attempt_cause::launched, all.now);
     all.tcp_store.expect(3);
@@ -60,7 +60,7 @@ TEST_F(rest_torch, names_ranks_of_a_program_that_have_not_come) {
   EXPECT_EQ(number_at(seen, "/connections/0/rank"), 1);
 }
 
-TEST_F(rest_torch, lists_keys_and_begins_an_attempt) {
+TEST_F(rest_torch, keys_are_listed_and_an_attempt_can_be_started) {
   at_store([](torch::clients& all) {
     auto const one = all.open();
     all.send(one,
@@ -78,7 +78,7 @@ TEST_F(rest_torch, lists_keys_and_begins_an_attempt) {
   EXPECT_EQ(get(path + "/keys?attempt=7").status, 404u);
 }
 
-TEST_F(rest_torch, comes_and_goes_with_its_cluster) {
+TEST_F(rest_torch, store_is_created_and_removed_with_its_cluster) {
   EXPECT_EQ(get("/api/v1/clusters/default/torch").status, 404u) << "it has none";
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/train"), "/torch_era"), "B");
   auto const refused = post_json("/api/v1/clusters", R"({"name": "more", "torch": 1})", 409);
