@@ -128,8 +128,8 @@ void log_ready(configuration const& c, endpoint const& grpc, endpoint const& htt
                         c.history.shown.string(), c.tls.on() ? "https" : "http", to_string(http));
   spdlog::info(!c.is_durable()
                    ? "all data is in memory and is lost when the server stops"
-                   : "clusters with their tasks, keys and barriers survive a restart; jobs and "
-                     "sessions that hold values do so too, unless submitted with durable: false");
+                   : "clusters with their tasks, keys and barriers survive a restart, as do jobs "
+                     "and sessions that hold values, unless submitted with durable: false");
   spdlog::info("ready version={} grpc={} http={} dashboard={}://{}/ tls={}", version(),
                to_string(grpc), to_string(http), c.tls.on() ? "https" : "http", to_string(http),
                c.tls.on() ? "on" : "off");

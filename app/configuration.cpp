@@ -113,7 +113,7 @@ std::string problem_with_store(configuration const& c) {
     return has_flags ? "--store-ca, --store-cert, --store-key, --store-password-file and "
                        "--advertise need --store"
                      : std::string();
-  if (!c.data_dir.empty()) return "--data-dir and --store cannot be combined: give one of them";
+  if (!c.data_dir.empty()) return "--data-dir and --store cannot be combined: use only one of them";
   if (auto problem = problem_with(s); !problem.empty()) return problem;
   using std::chrono::seconds;
   if (s.lease < seconds(2) || s.lease > seconds(60) || s.lease % seconds(1) != core::duration(0))
@@ -126,7 +126,7 @@ std::string problem_with_history(configuration const& c) {
     return "--history-bytes-max must be at least 1MiB, or 0 to keep no history";
   if (c.history.limits.age < std::chrono::minutes(1)) return "--history-age must be at least 1m";
   if (!c.history.directory.empty() && !c.is_durable())
-    return "--history-dir needs --data-dir or --store: give one of them";
+    return "--history-dir needs --data-dir or --store: add one of them";
   if (!c.is_read_only()) return {};
   if (!c.data_dir.empty() || c.store.where)
     return "--read-only cannot be combined with --data-dir or --store: leave them out";

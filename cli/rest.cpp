@@ -40,8 +40,7 @@ void check_text(muster::http_request const& r) {
 
 void add_rest_options(CLI::App& verb, rest_options& options) {
   add_value(verb, "--url", options.url, "URL",
-            "HTTP address of the server, or a comma-separated list of servers, of which the active "
-            "one is used")
+            "HTTP address of the server; with a comma-separated list, the active server is used")
       ->capture_default_str();
   add_token_options(verb, options.token, options.token_file);
   add_tls_flags(verb, options.tls.ca_file, options.tls.certificate_file, options.tls.key_file);

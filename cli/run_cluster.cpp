@@ -86,7 +86,7 @@ run_cluster read(run_sources const& s) {
 
 void check(run_cluster const& r) {
   if (r.spec.empty()) {
-    if (r.origin != "--nproc") throw wrong(r.origin + ": it contains no cluster");
+    if (r.origin != "--nproc") throw wrong(r.origin + ": the configuration contains no cluster");
     if (r.task_type) throw wrong("--task needs a cluster; pass one with --cluster-file");
     return;
   }

@@ -88,7 +88,7 @@ void check_names(config_file const& f, CLI::App const& app) {
 
 void fill(CLI::Option& option, values const& given, std::string const& origin) {
   if (given.size() > 1 && option.get_items_expected_max() == 1)
-    throw command_error(exit_usage, origin + ": " + long_name(option) + " takes one value");
+    throw command_error(exit_usage, origin + ": " + long_name(option) + " accepts only one value");
   try {
     bool const flag = is_flag(option);
     for (auto const& value : given)

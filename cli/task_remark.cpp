@@ -15,7 +15,7 @@ std::string devices(json::value const& task) {
 
 std::string remark_on_task(json::value const& task) {
   auto const is = [&](std::string_view key) { return is_true(task, key); };
-  if (is("away")) return "disconnected, can return: " + text_of(task, "error");
+  if (is("away")) return "disconnected, can reconnect: " + text_of(task, "error");
   if (is("given_up")) return "given up: " + text_of(task, "error");
   if (is("draining")) return "draining";
   if (is("cordoned")) return "cordoned: receives no new closures until 'muster uncordon'";

@@ -111,7 +111,7 @@ std::string name_of(starter by) {
                      "' accepts it, and runs the command " +
                      (other == starter::run ? "on this machine" : "on the workers of a server") +
                      ": " + same_command(name_of(by), name_of(other)));
-  throw unknown_flag(verb, word, "write -- before a command that begins with it");
+  throw unknown_flag(verb, word, "if it belongs to the command, write -- before the command");
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
 
 void check_launch_flags(torchrun_flags const& f) {
   constexpr char once[] =
-      "the server starts the ranks of all hosts; run the command once, without it";
+      "the server starts the ranks of all hosts; run the command once, without this flag";
   constexpr char address[] =
       "the server chooses the hosts and sets MASTER_ADDR for the ranks; remove it";
   if (!f.node_rank.empty() && f.node_rank != "0") refuse("--node-rank " + f.node_rank, once);

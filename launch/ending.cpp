@@ -70,7 +70,7 @@ std::string summary(attempt_result const& r) {
   } else {
     text = first.task + " failed first, " + seconds(first.after) +
            " after the start: " + describe(first);
-    if (!first.last_errors.empty()) text += "\n  its last lines on stderr:";
+    if (!first.last_errors.empty()) text += "\n  last lines on stderr:";
     for (auto const& line : first.last_errors) text += "\n    " + line;
   }
   std::map<std::string, std::vector<std::string>> others;

@@ -234,7 +234,7 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
   };
   o.call_was_reset = [this] { gate_.note_reset(); };
   guard_memory(o.guard);
-  auto const limit = std::to_string(o.resets.burst) + " at once and " +
+  auto const limit = std::to_string(o.resets.burst) + " in a burst and " +
                      std::to_string(o.resets.per_second) + " per second";
   o.cut = [this, limit](std::string const& peer) {
     gate_.note_cut();
@@ -242,7 +242,7 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
         "connection_cut", peer,
         "the client reset calls right after starting them and exceeded the limit of " + limit);
   };
-  auto const silent = std::to_string(o.listener.waiting.silent.burst) + " at once and " +
+  auto const silent = std::to_string(o.listener.waiting.silent.burst) + " in a burst and " +
                       std::to_string(o.listener.waiting.silent.per_second) + " per second";
   gate_.on_silent_flood = [this, silent](std::string const& address) {
     engine_.context().post([this, silent, address] {

@@ -171,7 +171,7 @@ class writer {
                                    std::error_code(errno, std::generic_category()));
       got += static_cast<std::uint64_t>(n);
       if (got > i.size || (n == 0 && got < i.size))
-        throw pack_error("'" + i.path + "' changed while it was packed; try again");
+        throw pack_error("'" + i.path + "' changed while it was being packed; try again");
       if (n == 0) return;
       if (archive_write_data(a_.get(), buffer_.data(), static_cast<std::size_t>(n)) != n)
         check(ARCHIVE_FATAL);

@@ -56,7 +56,8 @@ std::optional<advice> on_failure(http_failure f, std::string const& url) {
     case http_failure::certificate_expired:
       return advice{"certificate",
                     "renew it on the server's machine ('muster tls init DIR' keeps the authority); "
-                    "a running server loads the new certificate. If it has not expired yet, this "
+                    "a running server loads the new certificate. If the certificate has not "
+                    "expired yet, this "
                     "machine's clock is wrong ('timedatectl')"};
     case http_failure::certificate_not_yet_valid:
       return advice{"certificate", "check the clocks of both machines ('timedatectl')"};
@@ -85,10 +86,10 @@ std::optional<advice> on_failure(http_failure f, std::string const& url) {
 std::optional<advice> on_answer(request_end const& end, bool with_token) {
   if (end.status == 404 && end.code.empty())
     return advice{"ports",
-                  "another program answers at this address; give the HTTP address of a Muster "
+                  "another program answers at this address; pass the HTTP address of a Muster "
                   "server in --url"};
   if (end.status == 400 && end.field == "scheme")
-    return advice{"ports", "write https:// in --url, and give --ca FILE"};
+    return advice{"ports", "write https:// in --url, and pass --ca FILE"};
   if (end.status == 401 && !end.code.empty())
     return with_token ? advice{"token",
                                "an admin can list the tokens with 'muster token list' and create "
@@ -154,7 +155,8 @@ finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t
   if (limit >= files_wanted && open * 10 < limit * 8) return f;
   bool const nearly_out = open * 10 >= limit * 9;
   f.is = nearly_out ? result::problem : result::warning;
-  f.text += nearly_out ? ": new connections wait" : ": each worker and each browser needs one";
+  f.text +=
+      nearly_out ? ": new connections wait" : ": each worker and each browser needs an open file";
   f.fix = "LimitNOFILE=65536 in the service unit, or 'ulimit -n 65536' before 'muster serve'";
   return f;
 }

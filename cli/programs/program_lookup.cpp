@@ -53,7 +53,7 @@ std::string cause_of(json::value const& program) {
   if (cause.is_null()) return {};
   auto text = for_terminal(text_of(cause, "text"));
   auto const& last = list_of(cause, "stderr");
-  if (!last.empty()) text += "\n  its last lines on stderr:";
+  if (!last.empty()) text += "\n  last lines on stderr:";
   for (auto const& line : last)
     if (line.is_string()) text += "\n    " + for_terminal(std::string(line.as_string()));
   return text;

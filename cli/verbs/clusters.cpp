@@ -100,7 +100,7 @@ void print_cluster(json::value const& c, output_format output) {
   auto const& parked = field_of(g, "parked_calls");
   auto const address = text_of(c, "address");
   auto torch = text_of(c, "torch_address");
-  if (torch.empty() && is_true(c, "torch_store")) torch = "reached by the program's ranks";
+  if (torch.empty() && is_true(c, "torch_store")) torch = "only for the program's ranks";
   auto const& next = field_of(c, "next_jobs");
   auto const rules = rules_of(c);
   std::cout << "name          " << text_of(c, "name") << '\n'

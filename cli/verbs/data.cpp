@@ -321,8 +321,9 @@ void add_data(CLI::App& app, choice& chosen) {
   verb->add_flag("--dry-run", o->dry_run,
                  "repair: print what would change, without changing anything")
       ->configurable(false);
-  verb->add_flag("--drop", o->drop,
-                 "repair: remove entries that cannot be made readable, instead of refusing")
+  verb->add_flag(
+          "--drop", o->drop,
+          "repair: remove entries that cannot be made readable, instead of refusing the repair")
       ->configurable(false);
   add_store_access(*verb, o->store);
   verb->footer(

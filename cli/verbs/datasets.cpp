@@ -48,7 +48,7 @@ void show(rest& server, std::string const& path, datasets_options const& o) {
   line("splits      ", text_of(one, "splits") + ": " + text_of(one, "queued") + " queued, " +
                            text_of(one, "drawn") + " drawn, " + text_of(one, "done") + " done");
   line("waiting     ", text_of(one, "waiting"));
-  line("given back  ", text_of(one, "given_back"));
+  line("requeued    ", text_of(one, "given_back"));
   table rows({"TASK", right("DRAWN"), right("DONE")});
   auto const& workers = field_of(one, "workers");
   if (!workers.is_array() || workers.as_array().empty()) return;

@@ -191,7 +191,7 @@ int retry(failed_jobs& o) {
 
 void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
+      add_verb(app, chosen, "jobs", "List jobs, newest first, or show one job", run_jobs);
   add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_time_range(*verb, o->when, "List jobs that have ended, oldest first, including deleted jobs");
@@ -227,7 +227,7 @@ void add_retry(CLI::App& app, choice& chosen) {
             "Name of the new job (default: the name of the old job)");
   add_server_options(*verb, *o);
   verb->footer(
-      "Prints the id of each new job. A job that cannot be retried does not stop the others.\n"
+      "Prints the id of each new job. The other jobs are retried even if one cannot be.\n"
       "Closures keep their arguments and options. Inputs that succeeded are not computed again.\n"
       "Example:\n  muster fetch $(muster retry job_0000000000000001)");
 }

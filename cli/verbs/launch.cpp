@@ -37,7 +37,7 @@ std::vector<std::string> command_of(launch_verb_options const& o, json::object c
   bool const has_code = !o.upload.empty() || body.contains("working_dir");
   if (script.ends_with(".py") && !script.starts_with('/') && !has_code)
     throw command_error(exit_usage, "the workers do not have " + script +
-                                        "; to send the current directory with it: " +
+                                        "; to upload the current directory, which contains it: " +
                                         same_command("launch", "launch", "--upload ."));
   return command;
 }
@@ -80,7 +80,7 @@ void add_times(body_flags& program) {
   program.number("--max-restarts,--max_restarts",
                  "Number of times that all ranks start again after a failure (0)");
   program.number<std::int64_t>("--priority",
-                               "Priority; programs with a higher one are placed first (0)");
+                               "Priority; programs with a higher priority are placed first (0)");
   program.number("--weight",
                  "Share of the workers relative to other submitters, among equal priorities (1)");
   program.time("--grace", "Time between SIGTERM and SIGKILL (10s)");
@@ -114,7 +114,8 @@ void add_launch(CLI::App& app, choice& chosen) {
   program.value("--name", "NAME", "A name for the program");
   program.number("--per-worker", "Maximum number of ranks on one worker (default: as many as fit)");
   add_times(program);
-  program.value("--cluster", "NAME", "Cluster whose workers run it (default: the main cluster)");
+  program.value("--cluster", "NAME",
+                "Cluster whose workers run the program (default: the main cluster)");
   program.value(
       "--working-dir", "DIR",
       "Working directory of the ranks on each host (default: a new directory for each rank)");
@@ -130,8 +131,9 @@ void add_launch(CLI::App& app, choice& chosen) {
                 "Pattern that finds the step in the output of ranks, in its first group ('step "
                 "(\\d+)'), for programs that do not call muster.step");
   program.pairs("--env", "NAME=VALUE", "Environment variable of the program; may be repeated");
-  program.value("--idempotency-key", "KEY",
-                "Idempotency key: a second launch with it returns the program of the first one");
+  program.value(
+      "--idempotency-key", "KEY",
+      "Idempotency key: a second launch with the same key returns the program of the first launch");
   program.pairs("--metadata", "KEY=VALUE",
                 "Metadata entry to store with the program; may be repeated");
   verb->add_flag("--detach", o->detach, "Print the program's id and return");

@@ -72,7 +72,8 @@ void add_logs(CLI::App& app, choice& chosen) {
             "Id or name of a closure, a job (all its closures) or a program (the ranks of its last "
             "attempt). search: find lines of closures or, with --program, of ranks")
       ->required();
-  verb->add_flag("--follow", o->follow, "Print further lines until it ends");
+  verb->add_flag("--follow", o->follow,
+                 "Print further lines until the closure, job or program ends");
   add_number(*verb, "--tail", o->tail, "Begin with the newest N lines, at most 1000 (default: all)",
              1, 1000);
   add_log_search(*verb, o->search);

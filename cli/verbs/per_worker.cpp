@@ -52,7 +52,7 @@ void print_value(json::value const& v, output_format output) {
             << "built by  " << for_terminal(text_of(v, "function")) << ' '
             << json::serialize(field_of(v, "args")) << '\n'
             << "owner     "
-            << (owner.empty() ? "none: the value stays until it is released" : owner) << '\n'
+            << (owner.empty() ? "none: the value remains until it is released" : owner) << '\n'
             << "used by   " << text_of(v, "users") << " unfinished closures\n";
   table rows({"TASK", "STATUS", "REASON"});
   for (auto const& part : list_of(v, "components")) {
@@ -105,9 +105,8 @@ int run_per_worker(per_worker_options& o) {
 }  // namespace
 
 void add_per_worker(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "per-worker", "List, create, show or release values that workers keep",
-               run_per_worker);
+  auto const [verb, o] = add_verb(
+      app, chosen, "per-worker", "List, create, show or release per-worker values", run_per_worker);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();

@@ -180,13 +180,12 @@ void add_programs(CLI::App& app, choice& chosen) {
             "restart PROGRAM",
             "What to do, with a name or an id (list)");
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
-  verb->add_flag(
-      "--follow", o->follow,
-      "logs: print further lines until the program, or the attempt that was asked for, ends");
+  verb->add_flag("--follow", o->follow,
+                 "logs: print further lines until the program, or the selected attempt, ends");
   add_value(*verb, "--rank", o->rank, "N", "logs: print only this rank");
   add_number(*verb, "--attempt", o->attempt,
-             "logs: print this attempt (default: the last one and, with --follow, those after it). "
-             "show: this attempt, also an ended one",
+             "logs: print this attempt (default: the last attempt and, with --follow, later "
+             "attempts). show: show this attempt, even if it has ended",
              1, UINT32_MAX);
   add_value(*verb, "--at-step", o->at_step, "STEP",
             "stop: step after which all ranks stop, a number or 'next' (muster.step)");

@@ -55,7 +55,7 @@ std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
     throw command_error(exit_usage,
                         "--upstream-http lists " + std::to_string(o.upstream_http.size()) +
                             " addresses and --upstream " + std::to_string(o.upstream.size()) +
-                            "; give one HTTP address for each server, in the same order");
+                            "; pass one HTTP address for each server, in the same order");
   auto const http_port = std::to_string(server::configuration().http.port);
   std::vector<relay::upstream> all;
   std::set<std::string> seen;

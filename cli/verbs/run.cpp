@@ -121,10 +121,10 @@ std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cl
                             " does not define which task this is; pass --task, such as "
                             "--task worker:3, or set task.type and task.index in TF_CONFIG");
   if (o.mode == "standalone-client" && has_task)
-    throw command_error(
-        exit_usage, "--mode standalone-client runs all tasks on this machine, but " + c.origin +
-                        " says that it is " + *c.task_type + ":" + std::to_string(*c.task_index) +
-                        " only; omit the task or --mode");
+    throw command_error(exit_usage,
+                        "--mode standalone-client runs all tasks on this machine, but " + c.origin +
+                            " defines this machine as " + *c.task_type + ":" +
+                            std::to_string(*c.task_index) + "; omit the task or --mode");
   if (!has_task) return {};
   return std::pair(*c.task_type, *c.task_index);
 }
@@ -142,8 +142,8 @@ void check_server(run_options const& o, launch::plan_request const& p) {
   check_coordinator(o.server);
   if (!o.declare.empty() && p.own)
     throw command_error(exit_usage,
-                        "--declare is for runs on one machine; for several: 'muster "
-                        "clusters create', then --server everywhere");
+                        "--declare is for runs on one machine; for several machines, run 'muster "
+                        "clusters create' and pass --server on each machine");
   bool const is_elsewhere = !o.store.empty() && o.store != "server" && o.store != "rank0";
   if (is_elsewhere && host_port::parse(o.store).port.empty())
     throw command_error(exit_usage, "--store " + o.store + ": write server, rank0 or HOST:PORT");
@@ -163,7 +163,7 @@ void check_size(launch::plan_request const& p, run_cluster const& c) {
   auto const tasks = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : c.spec.size();
   if (!p.own && tasks > launch::processes_max)
     throw command_error(exit_usage, c.origin + ": " + std::to_string(tasks) +
-                                        " processes on one machine; at most " +
+                                        " processes on one machine, the limit is " +
                                         std::to_string(launch::processes_max));
 }
 
@@ -207,9 +207,9 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c,
   p.cluster = c.spec;
   p.own = own_task(o, c);
   if (p.own && o.torchrun.master_port)
-    throw command_error(exit_usage,
-                        "--master-port: the cluster already sets the address where its tasks meet; "
-                        "omit --master-port");
+    throw command_error(
+        exit_usage,
+        "--master-port: the cluster already defines the master address; omit --master-port");
   p.in_graph = o.in_graph;
   p.rpc_layer = c.rpc_layer;
   p.environment = c.environment;
@@ -323,7 +323,7 @@ void add_run(CLI::App& app, choice& chosen) {
              "Number of times that all tasks start again after a failure (0)", 0, 1'000'000);
   add_value(*verb, "--server", o->server, "HOST:PORT",
             "gRPC address of a Muster server that coordinates the tasks (also MUSTER_COORDINATOR); "
-            "default: process 0 serves the others");
+            "default: process 0 serves the other processes");
   add_value(
       *verb, "--declare", o->declare, "NAME",
       "Declare the cluster under this name at --url and use the address that the server assigns")

@@ -101,10 +101,9 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_value(verb, "--page-url", c.webhooks.page, "URL",
             "Address of the dashboard, for links in alerts that are sent");
   add_store(verb, c.store);
-  add_duration(
-      verb, "--commit-delay", c.commit_delay,
-      "While the disk is busy, wait at most this long to write several changes together; an "
-      "idle disk writes at once");
+  add_duration(verb, "--commit-delay", c.commit_delay,
+               "While the disk is busy, wait at most this long to write several changes together; "
+               "an idle disk writes immediately");
   verb.add_flag(
       "--supervise", c.life.supervise,
       "Restart the server if it crashes. Its ports stay open, so clients wait and are not "
@@ -168,8 +167,8 @@ void add_clusters(CLI::App& verb, server::configuration& c) {
   };
   add_read<std::vector<std::string>>(
       verb, "--cluster", "SPEC",
-      "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]. The first one is served on "
-      "the --grpc port, every other one on its own port",
+      "A cluster and its tasks: NAME:JOB=N[,JOB=N...][;key=value...]. The first cluster is served "
+      "on the --grpc port, every other cluster on its own port",
       take)
       ->allow_extra_args(false)
       ->default_str("default");

@@ -159,7 +159,7 @@ int run_submit(submit_options& o) {
 void add_scheduling(job_request& request) {
   auto& [function, job, options, closure, check] = request;
   closure.number<std::int32_t>("--priority",
-                               "Priority; closures of the job with a higher one start first");
+                               "Priority; closures of the job with a higher priority start first");
   closure.value("--delay", "TIME", "Minimum time from submission to the start of a closure");
   closure.value("--deadline", "TIME", "Time after which an unfinished closure fails with TIMEOUT");
   closure.number("--max-retries", "Number of retries of a closure that raised an error");
@@ -174,7 +174,7 @@ void add_scheduling(job_request& request) {
                 "Resource that each closure uses on its worker, for example gpu=1", "resources",
                 argument);
   job.pairs("--metadata", "KEY=VALUE", "Metadata entry to store with the job; may be repeated");
-  job.value("--cluster", "NAME", "Cluster whose workers run it (default: the main cluster)");
+  job.value("--cluster", "NAME", "Cluster whose workers run the job (default: the main cluster)");
   options.number("--weight", "Share of the workers relative to other jobs (1)");
   options.value("--job-deadline", "TIME", "Time after which an unfinished job fails", "deadline");
 }
@@ -201,8 +201,8 @@ void add_submit(CLI::App& app, choice& chosen) {
       ->check(one_of({"fail_fast", "continue"}))
       ->default_str("fail_fast");
   job.value("--idempotency-key", "KEY",
-            "Idempotency key: a second submission with it returns the job of the first one; with "
-            "--map, it continues after the closures already accepted");
+            "Idempotency key: a second submission with the same key returns the job of the first "
+            "submission; with --map, it continues after the closures already accepted");
   options.number(
       "--max-worker-failures",
       "Fail a closure after N lost workers or processes; 0: no limit; default: the server's, 3");

@@ -49,7 +49,7 @@ void show_waits(json::value const& store) {
 void show(json::value const& store, output_format output) {
   if (printed_as_json(output, store)) return;
   auto const address = text_of(store, "address");
-  std::cout << "store        " << (address.empty() ? "reached by the program's ranks" : address)
+  std::cout << "store        " << (address.empty() ? "only for the program's ranks" : address)
             << '\n'
             << "connections  " << text_of(store, "connections_total") << '\n';
   auto title = "attempt      ";

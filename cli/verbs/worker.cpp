@@ -111,10 +111,11 @@ void add_worker(CLI::App& app, choice& chosen) {
                  "Wait until the server has the cluster, instead of exiting");
   add_value(*verb, "--role,--job", o->worker.job, "ROLE", "Role of the worker in the cluster")
       ->capture_default_str();
-  add_number(*verb, "--index", o->worker.index,
-             "Index in the role (default: the server picks a free one); refused while another host "
-             "is connected as that task",
-             0, 1'000'000);
+  add_number(
+      *verb, "--index", o->worker.index,
+      "Index in the role (default: the server picks a free index); refused while another host "
+      "is connected as that task",
+      0, 1'000'000);
   add_count(*verb, "--slots", o->worker.slots,
             "Number of closures that run at the same time (the number of cores)", 1);
   add_count(*verb, "--credits", o->worker.credits,

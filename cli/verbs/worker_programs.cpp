@@ -68,7 +68,7 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
         add_value(verb, "--program-user", f.user, "NAME",
                   "User that ranks run as (default: the worker's user)"),
         add_duration(verb, "--program-lease", f.lease,
-                     "Time without contact to the server after which ranks are killed"),
+                     "Time without contact with the server after which ranks are killed"),
         add_value(verb, "--program-address", f.address, "HOST",
                   "Address of this machine for ranks on other hosts (default: its address towards "
                   "the server)"),

@@ -65,7 +65,7 @@ bool coordinator_session::objects_message(grpc::ByteBuffer& to) {
     if (!takes_objects_ || closing_) return false;
     if (!objects_->fill(*m.mutable_objects())) return false;
   }
-  check(proto::encode(m, to), "a message is within its limits");
+  check(proto::encode(m, to), "a message must not exceed its limits");
   return true;
 }
 

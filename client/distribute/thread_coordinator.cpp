@@ -130,7 +130,8 @@ void thread_coordinator::join() {
   }
   if (state_->error) std::rethrow_exception(std::exchange(state_->error, {}));
   if (!behind.empty())
-    throw std::runtime_error("still running after they were asked to stop: " + behind);
+    throw std::runtime_error("these threads are still running after they were asked to stop: " +
+                             behind);
 }
 
 }  // namespace muster

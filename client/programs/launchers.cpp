@@ -154,7 +154,7 @@ struct launchers::state {
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
     auto const& why = ended->last_error;
     if (!expected.contains(id))  // otherwise it is being restarted
-      on.on_gone(id, given[id], true, well ? "" : why.empty() ? "its launcher was killed" : why);
+      on.on_gone(id, given[id], true, well ? "" : why.empty() ? "the launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }
 

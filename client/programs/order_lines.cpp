@@ -65,7 +65,7 @@ v1::RankEnded end_of(std::string const& text) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   auto const done = google::protobuf::util::JsonStringToMessage(text, &end, options);
-  if (!done.ok()) end.set_not_started("its launcher sent an invalid message");
+  if (!done.ok()) end.set_not_started("the launcher sent an invalid message");
   return end;
 }
 

@@ -181,7 +181,7 @@ void rank_runner::start(v1::StartRanks order) {
     if (!why_not) set_coordinator(order);
   } catch (std::exception const& e) {
     why_not =
-        not_started(std::string("no port is free for the coordinator of its program: ") + e.what());
+        not_started(std::string("no port is free for the coordinator of the program: ") + e.what());
   }
   if (why_not) {
     refuse(order, *why_not);
@@ -320,7 +320,7 @@ void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string cons
       e.set_signal(SIGKILL);
       e.add_stderr(why);
     } else {
-      e.set_not_started(why.empty() ? "its launcher exited before it started" : why);
+      e.set_not_started(why.empty() ? "the launcher exited before the rank started" : why);
       e.set_stopped(stayed);
     }
     ended(key, std::move(e));

@@ -48,7 +48,7 @@ void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   if (!unpacking_.contains(launcher)) return stop_running(launcher, order);
   for (auto const& key : table_.alive_of(launcher)) {
     if (!names(order, key.rank)) continue;
-    auto e = not_started("it was stopped before its upload had arrived");
+    auto e = not_started("the rank was stopped before its upload arrived");
     e.set_stopped(true);
     ended(key, std::move(e));
   }

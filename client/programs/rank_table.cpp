@@ -79,7 +79,7 @@ std::vector<std::string> rank_table::ended(rank_key const& key, v1::RankEnded wh
   *what.mutable_name() = name_of(key);
   if (what.stopped() && !what.lease_ran_out() && what.not_started().empty() && !r->asked_to_end) {
     what.set_stopped(false);
-    what.add_stderr("another process terminated its launcher");
+    what.add_stderr("another process terminated the launcher");
   }
   r->ended = std::move(what);
   --alive_;

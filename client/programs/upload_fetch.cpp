@@ -35,7 +35,7 @@ class download {
  public:
   explicit download(std::filesystem::path const& to)
       : file_(opened(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
-                     "the archive of an upload")) {
+                     "cannot write the archive of an upload")) {
     EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr);
   }
   /// Returns errno, or 0 on success.
@@ -84,7 +84,8 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
   if (began) context.TryCancel();
   auto const ended = call->Finish();
   if (error != 0)
-    throw std::system_error(error, std::generic_category(), "the archive of an upload");
+    throw std::system_error(error, std::generic_category(),
+                            "cannot write the archive of an upload");
   if (whole && got.digest() != hash)
     return {grpc::StatusCode::DATA_LOSS, "the bytes that the server sent do not match the digest"};
   if (whole) return grpc::Status::OK;

@@ -79,9 +79,9 @@ uploads::outcome uploads::perform(order const& o, upload_fetch& fetch) {
         [&fetch] { return fetch.cancelled(); });
     return {};
   } catch (upload_unavailable const& e) {
-    return {std::string("its upload: ") + e.what(), true};
+    return {std::string("cannot prepare the upload: ") + e.what(), true};
   } catch (std::exception const& e) {
-    return {std::string("its upload: ") + e.what()};
+    return {std::string("cannot prepare the upload: ") + e.what()};
   }
 }
 

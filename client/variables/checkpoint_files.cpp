@@ -198,7 +198,7 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
   variables_ = manifest->at("variables").as_object();
   objects_ = manifest->at("objects").as_object();
   data_.open(folder_ + "/data", std::ios::binary);
-  if (!data_) throw torn(folder_ + " has no data");
+  if (!data_) throw torn(folder_ + " has no data file");
   sha256 hash;
   std::uint64_t size = 0;
   std::string piece(std::size_t{1} << 20, '\0');

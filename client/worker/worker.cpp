@@ -75,7 +75,8 @@ worker_options checked(worker_options o) {
   if (o.credits == 0) o.credits = std::max(2 * o.slots, 16u);
   if (o.credits < o.slots)
     throw std::invalid_argument("worker_options.credits: " + std::to_string(o.credits) +
-                                ", must be at least slots, " + std::to_string(o.slots));
+                                ", must be at least the number of slots, " +
+                                std::to_string(o.slots));
   return o;
 }
 

@@ -16,7 +16,7 @@ class hostlist {
       : text_(text), origin_(origin), most_(most) {}
 
   std::vector<std::string> expand() {
-    if (cluster::trimmed(text_).empty()) throw fault("it is empty");
+    if (cluster::trimmed(text_).empty()) throw fault("the list is empty");
     for (auto const entry : entries())
       for (auto& host : expand_entry(entry)) {
         if (!seen_.insert(host).second)

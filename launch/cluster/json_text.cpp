@@ -85,7 +85,7 @@ json::value parse_json(std::string_view text, std::string const& origin) {
   json::error_code error;
   auto const at = parser.write_some(text.data(), text.size(), error);
   if (!error && !trimmed(text.substr(at)).empty())
-    throw invalid(origin + ": not JSON at " + place_of(text, at) + ": text after the end");
+    throw invalid(origin + ": not JSON at " + place_of(text, at) + ": text after the JSON value");
   if (!error) parser.finish(error);
   if (error) throw invalid(origin + ": not JSON at " + place_of(text, at) + ": " + error.message());
   if (auto const twice = key_that_is_there_twice(text))

@@ -152,7 +152,7 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make_one(
   std::string value;
   if (!kind->value.empty()) {
     if (parts.empty() || parts.front().empty())
-      throw invalid(kind->name + ": it needs " + kind->value + "; write " + kind->name + ":" +
+      throw invalid(kind->name + ": missing " + kind->value + "; write " + kind->name + ":" +
                     kind->value);
     value = parts.front();
     parts.erase(parts.begin());

@@ -22,7 +22,8 @@ std::vector<std::string> hosts_from(std::string const& text) {
     return invalid("SM_HOSTS: " + what + ", such as [\"algo-1\", \"algo-2\"]");
   };
   if (!v.is_array())
-    throw wrong("it is " + std::string(cluster::kind_name(v)) + ", not a list of host names");
+    throw wrong("the value is " + std::string(cluster::kind_name(v)) +
+                ", not a list of host names");
   std::vector<std::string> hosts;
   for (auto const& host : v.get_array()) {
     if (!host.is_string() || host.get_string().empty())

@@ -53,7 +53,7 @@ std::vector<int> tasks_of_hosts(environment_lookup const& environment,
   auto counts = expand_task_counts(given ? *given : needed(environment, origin), origin);
   if (given && counts.size() == 1) counts.assign(hosts, counts.front());
   if (counts.size() != hosts)
-    throw invalid(origin + ": it lists " + std::to_string(counts.size()) + " hosts, but " +
+    throw invalid(origin + ": the value lists " + std::to_string(counts.size()) + " hosts, but " +
                   "SLURM_STEP_NODELIST has " + std::to_string(hosts));
   return counts;
 }

@@ -70,7 +70,8 @@ cluster_spec::tasks sparse_from(json::object const& object, place const& at) {
 cluster_spec spec_from(json::value const& v, std::string const& origin, std::string const& path) {
   place const top{origin, path};
   if (!v.is_object())
-    throw top.fault(std::string(path.empty() ? "it " : "") + "is " + std::string(kind_name(v)) +
+    throw top.fault(std::string(path.empty() ? "the value " : "") + "is " +
+                    std::string(kind_name(v)) +
                     ", not an object such as {\"worker\": [\"host:2222\"]}");
   std::map<std::string, cluster_spec::tasks> jobs;
   for (auto const& [name, tasks] : v.get_object()) {

@@ -32,7 +32,7 @@ std::string read_text_file(std::filesystem::path const& file) {
   if (error) fail(file, error);
   // Opening a FIFO would block.
   if (!std::filesystem::is_regular_file(status))
-    throw invalid(named(file) + ": it is not a regular file");
+    throw invalid(named(file) + ": not a regular file");
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   if (!in) fail(file, std::error_code(errno, std::generic_category()));

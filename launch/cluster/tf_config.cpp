@@ -76,7 +76,7 @@ tf_config tf_config::parse(std::string_view text) {
     throw invalid(origin + ": empty; unset it, or write {\"cluster\": {…}, \"task\": {…}}");
   auto const v = cluster::parse_json(text, origin);
   if (!v.is_object())
-    throw invalid(origin + ": it is " + std::string(kind_name(v)) +
+    throw invalid(origin + ": the value is " + std::string(kind_name(v)) +
                   ", not an object such as {\"cluster\": {…}, \"task\": {…}}");
   auto const& all = v.get_object();
   tf_config c;

@@ -197,7 +197,7 @@ void fork_server::gone(std::string why) {
 void fork_server::closed_unexpectedly() {
   killed_ = true;
   bool const says_why = !is_ready_ && !last_error_.empty();
-  gone(says_why ? last_error_ : "its fork server was killed");
+  gone(says_why ? last_error_ : "the fork server was killed");
 }
 
 void fork_server::ended(pid_t pid) {

@@ -25,17 +25,17 @@ class reader {
   python_command read() {
     while (at_ < arguments_.size() && arguments_[at_].starts_with('-') && found_.words.empty())
       option();
-    if (found_.words.empty() && at_ == arguments_.size()) refuse("its command runs no script");
+    if (found_.words.empty() && at_ == arguments_.size()) refuse("the command runs no script");
     found_.words.insert(found_.words.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(at_),
                         arguments_.end());
-    if (found_.mode == 's' && found_.words[0].ends_with(".pyc")) refuse("its script is compiled");
+    if (found_.mode == 's' && found_.words[0].ends_with(".pyc")) refuse("the script is compiled");
     return std::move(found_);
   }
 
  private:
   void option() {
     auto const& word = arguments_[at_];
-    if (word == "-") refuse("it reads its script from standard input");
+    if (word == "-") refuse("the script is read from standard input");
     bool const is_long = word == "--check-hash-based-pycs";
     if (!is_long && word.starts_with("--")) refuse("python's option " + word);
     for (std::size_t i = 1; i < word.size() && !is_long; ++i) {
@@ -76,9 +76,9 @@ class reader {
 }  // namespace
 
 python_command python_command_of(std::vector<std::string> const& command) {
-  if (command.empty() || !is_python(command[0])) refuse("its command is not a Python program");
+  if (command.empty() || !is_python(command[0])) refuse("the command is not a Python program");
   if (command[0].find('/') != std::string::npos && command[0].front() != '/')
-    refuse("the path of its interpreter is relative");
+    refuse("the path of the interpreter is relative");
   return reader(command).read();
 }
 

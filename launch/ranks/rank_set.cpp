@@ -118,7 +118,7 @@ void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   auto role = std::move(*r.waits);
   r.waits.reset();
   auto const& why = forks_->why_not();
-  role.not_preloaded = why.empty() ? "its fork server could not start it" : why;
+  role.not_preloaded = why.empty() ? "the fork server could not start the rank" : why;
   execute(r, std::move(role));
   if (!r.end.not_started.empty()) over(r);
 }
@@ -219,7 +219,7 @@ void rank_set::kill(bool lease_ran_out) {
 void rank_set::stop(rank& r, int signal, std::chrono::milliseconds grace) {
   if (r.waits) {
     r.end.stopped = true;
-    return give_up(r, "it was stopped before it started");
+    return give_up(r, "the rank was stopped before it started");
   }
   if (!r.process || !r.process->running()) return;
   r.end.stopped = true;

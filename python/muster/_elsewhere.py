@@ -5,9 +5,9 @@ from typing import Mapping, NoReturn
 
 _SUBMIT = "coordinator.submit(fn, *args); a function needs no decorator"
 _FETCH = "value.fetch(timeout), or coordinator.fetch([value, ...]) for several"
-_NUM_RETURNS = ("a call has one value; return a tuple and take an element on a worker: "
+_NUM_RETURNS = ("a tuple as the return value, and take its elements on a worker: "
                 "coordinator.submit(operator.itemgetter(0), value)")
-_STREAM = "return a list, or submit a call for each part and iterate over muster.as_completed(values)"
+_STREAM = "a list as the return value, or one call for each part and muster.as_completed(values)"
 
 MODULE = {
     "init": "muster.LocalCluster() for a cluster on this machine, or muster.ClusterCoordinator(\"host:port\")",
@@ -25,7 +25,7 @@ MODULE = {
     "kill": "handle.delete() for an object, value.cancel() for a call",
     "cancel": "value.cancel(), or coordinator.cancel() for all",
     "get_actor": "coordinator.get_object(name)",
-    "method": "coordinator.create(cls, args, concurrency=N); a call of a method has one value",
+    "method": "coordinator.create(cls, args, concurrency=N); a method call has one value",
     "nodes": "muster.Client(url).tasks()",
     "cluster_resources": "muster.Client(url).tasks()",
     "available_resources": "muster.Client(url).tasks()",
@@ -81,14 +81,14 @@ METHOD = {
     "bind": "handle.method(*args)",
 }
 OPTIONS = {
-    "num_cpus": "a worker has slots; for counted resources use resources={'cpu': 2}",
+    "num_cpus": "resources={'cpu': 2} for a counted resource, or slots of the worker",
     "num_gpus": "resources={'gpu': 1}",
     "max_retries": "retries=2",
     "retry_exceptions": "retries=2",
     "deadline": "timeout=60",
     "num_returns": _NUM_RETURNS,
     "max_concurrency": "coordinator.create(cls, args, concurrency=N)",
-    "max_workers": "muster.LocalCluster(workers=N), or more workers at the server",
+    "max_workers": "muster.LocalCluster(workers=N), or start more workers",
     "max_calls": "python -m muster worker",
     "runtime_env": "upload=[module]",
     "workers": "task='worker:3' or labels={...}",

@@ -44,8 +44,8 @@ _mask = _Mask()
 
 def of_parent(what: str) -> RuntimeError:
     """Returns the error to raise if a forked process uses an object of its parent process."""
-    return RuntimeError(f"this {what} belongs to the process that this one was forked from; create a new one in this "
-                        "process")
+    return RuntimeError(f"this {what} belongs to the parent process and cannot be used after a fork; create a new "
+                        f"{what} in this process")
 
 
 class LostLock:

@@ -203,7 +203,7 @@ def test_exceeding_nested_max_fails_the_waiting_closure(make_cluster: MakeCluste
     server = cluster.server.grpc
     c = cluster.coordinator(continue_on_error=True)
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
-    with pytest.raises(muster.ClosureError, match="3 closures of worker:0 already wait for values of others"):
+    with pytest.raises(muster.ClosureError, match="3 closures of worker:0 already wait for values of other closures"):
         c.schedule(down, args=(server, 4)).fetch(30)
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
 

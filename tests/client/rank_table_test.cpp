@@ -66,7 +66,7 @@ TEST(rank_table, ranks_of_a_killed_launcher_count_as_failed) {
   auto const m = told(t);
   ASSERT_EQ(m.ended_size(), 3);
   EXPECT_FALSE(m.ended(0).stopped());
-  EXPECT_EQ(m.ended(0).stderr(0), "another process terminated its launcher");
+  EXPECT_EQ(m.ended(0).stderr(0), "another process terminated the launcher");
   EXPECT_TRUE(m.ended(1).stopped()) << "the worker has asked for it";
   EXPECT_TRUE(m.ended(2).stopped()) << "the launcher itself, since the lease ran out";
 }

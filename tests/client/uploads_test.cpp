@@ -126,7 +126,7 @@ TEST_F(uploads_of_ranks, stopping_ranks_cancels_the_fetch_of_their_upload) {
     heard h(s);
     ASSERT_TRUE(h.until(0, 2));
     EXPECT_TRUE(h.ends[0].stopped());
-    EXPECT_EQ(h.ends[1].not_started(), "it was stopped before its upload had arrived");
+    EXPECT_EQ(h.ends[1].not_started(), "the rank was stopped before its upload arrived");
     // A later start is not blocked.
     hangs = false;
     s->Write(start_uploaded(1, "cat file", 2));

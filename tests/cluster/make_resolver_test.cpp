@@ -57,7 +57,7 @@ TEST(make_resolver, a_file_that_cannot_be_read_is_named) {
   EXPECT_EQ(
       fault_of([] { make("file:/nowhere/at/all")->cluster_spec(); }, cluster_error::code::missing),
       "'/nowhere/at/all': No such file or directory");
-  EXPECT_EQ(fault("file:/dev/null"), "'/dev/null': it is not a regular file");
+  EXPECT_EQ(fault("file:/dev/null"), "'/dev/null': not a regular file");
   spec_file file("{");
   EXPECT_EQ(fault("file:" + file.path.string()),
             file.path.string() + ": not JSON at line 1, column 2: incomplete JSON");

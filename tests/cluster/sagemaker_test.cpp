@@ -57,9 +57,9 @@ TEST(sagemaker, malformed_hosts_are_refused) {
     return fault_of([&] { sagemaker_resolver(step(hosts, "a")).cluster_spec(); });
   };
   EXPECT_EQ(fault("a,b"), "SM_HOSTS: not JSON at line 1, column 1: syntax error");
-  EXPECT_EQ(
-      fault("{}"),
-      "SM_HOSTS: it is an object, not a list of host names, such as [\"algo-1\", \"algo-2\"]");
+  EXPECT_EQ(fault("{}"),
+            "SM_HOSTS: the value is an object, not a list of host names, such as [\"algo-1\", "
+            "\"algo-2\"]");
   EXPECT_EQ(fault(R"(["a", 1])"),
             "SM_HOSTS: entry 1 is not a host name, such as [\"algo-1\", \"algo-2\"]");
   EXPECT_EQ(fault(R"(["a", "a"])"), "SM_HOSTS: 'a' is listed twice");

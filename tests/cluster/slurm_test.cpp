@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
             "SLURM_STEP_TASKS_PER_NODE: the hosts have 3 tasks in total, but SLURM_STEP_NUM_TASKS "
             "is 4"},
         bad{"SLURM_STEP_TASKS_PER_NODE", "1,2",
-            "SLURM_STEP_TASKS_PER_NODE: it lists 2 hosts, but SLURM_STEP_NODELIST has 3"},
+            "SLURM_STEP_TASKS_PER_NODE: the value lists 2 hosts, but SLURM_STEP_NODELIST has 3"},
         bad{"SLURM_DISTRIBUTION", "arbitrary",
             "SLURM_DISTRIBUTION: 'arbitrary' does not define the host of each rank; use block, "
             "cyclic or plane"},
@@ -236,7 +236,7 @@ TEST_P(malformed_hostlist, is_refused) {
 
 INSTANTIATE_TEST_SUITE_P(
     slurm, malformed_hostlist,
-    ::testing::Values(std::pair("", "it is empty"), std::pair(" ", "it is empty"),
+    ::testing::Values(std::pair("", "the list is empty"), std::pair(" ", "the list is empty"),
                       std::pair("n1,", "there is a host without a name in 'n1,'"),
                       std::pair(",n1", "there is a host without a name in ',n1'"),
                       std::pair("n[1-2", "a bracket is unbalanced in 'n[1-2'"),

@@ -58,9 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
         bad{"{\"cluster\": }", "TF_CONFIG: not JSON at line 1, column 13: syntax error"},
         bad{"{'cluster': {}}", "TF_CONFIG: not JSON at line 1, column 2: syntax error"},
         bad{"{\n\"task\":\n", "TF_CONFIG: not JSON at line 3, column 1: incomplete JSON"},
-        bad{"{} x", "TF_CONFIG: not JSON at line 1, column 4: text after the end"},
+        bad{"{} x", "TF_CONFIG: not JSON at line 1, column 4: text after the JSON value"},
         bad{"[1]",
-            "TF_CONFIG: it is a list, not an object such as {\"cluster\": {…}, \"task\": {…}}"},
+            "TF_CONFIG: the value is a list, not an object such as {\"cluster\": {…}, \"task\": "
+            "{…}}"},
         bad{R"({"cluster": [], "task": {}})",
             "TF_CONFIG: cluster is a list, not an object such as {\"worker\": [\"host:2222\"]}"},
         bad{R"({"cluster": {"worker": [1]}})",

@@ -376,11 +376,11 @@ TEST(programs_e2e, failed_preload_is_reported_and_the_program_runs) {
   auto const id = submit(c, "exit 0", 2, R"(,"preload":["numpy"])");
   EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
   EXPECT_EQ(c.get("/api/v1/programs/" + id + "/ranks").at("ranks").at(1).at("not_preloaded"),
-            "its command is not a Python program");
+            "the command is not a Python program");
   auto const shown = c.run({"programs", "show", id, "--url", c.url()});
   EXPECT_NE(
       shown.out.find(
-          "preload  2 of 2 ranks started without preload: its command is not a Python program"),
+          "preload  2 of 2 ranks started without preload: the command is not a Python program"),
       std::string::npos)
       << shown.out;
 }

@@ -213,7 +213,7 @@ TEST(start, error_in_a_configuration_file_names_the_line) {
                   ":3: unknown setting 'htp' in [serve]; did you mean http?"),
         std::pair("# first\n[serv]\nhttp = 1\n", ":3: unknown section [serv]; did you mean serve?"),
         std::pair("[serve]\nauth = maybe\n", ":2: --auth: 'maybe' is not one of auto, on, off"),
-        std::pair("[serve]\nhttp = [\"a:1\", \"b:1\"]\n", ":2: http takes one value"),
+        std::pair("[serve]\nhttp = [\"a:1\", \"b:1\"]\n", ":2: http accepts only one value"),
         std::pair("[serve]\nhttp \"127.0.0.1:0\"\n", ":2: 'http \"127.0.0.1:0\"': write ")}) {
     auto const file = c.write("muster.toml", text);
     expect_refused(c.run({"serve", "--config", file}), file.string() + said);

@@ -379,7 +379,7 @@ TEST(store_flags, that_cannot_be_are_one_clear_line) {
   EXPECT_CONTAINS(said({"--store", nobody}, 2),
                   "--store " + nobody + ": no answer within 5 s; asked for the leader: " + host +
                       " (connection refused)");
-  EXPECT_CONTAINS(said({"--store", nobody, "--data-dir", "/tmp/x"}, 2), "give one of them");
+  EXPECT_CONTAINS(said({"--store", nobody, "--data-dir", "/tmp/x"}, 2), "use only one of them");
   EXPECT_CONTAINS(said({"--store-ca", "/tmp/x"}, 2), "--store");
   EXPECT_CONTAINS(said({"--store", nobody, "--store-ca", "/tmp/x"}, 2), "etcds://");
   EXPECT_CONTAINS(said({"--store", nobody, "--store-lease", "1s"}, 2), "--store-lease");

@@ -249,15 +249,15 @@ TEST_F(preloads, ranks_begin_without_where_it_cannot_be_and_say_why) {
       {"threads", "1 more thread after the imports (python3): a fork would be without"},
       {"broken", "import broken: ValueError: of no use"},
       {"no_such", "import no_such: ModuleNotFoundError: No module named 'no_such'"},
-      {"leaves", "its fork server was killed"},
-      {"leaves_a_fork", "its fork server was killed"}};
+      {"leaves", "the fork server was killed"},
+      {"leaves_a_fork", "the fork server was killed"}};
   for (auto const& [module, why] : all) {
     launch(1, "import sys\nsys.exit(5)\n", {"heavy", module});
     EXPECT_EQ(why_not(told("started", 1)[0]), why);
     EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 5);
   }
   launch(1, "", {"heavy"}, 1, {"/bin/sh", "-c", "exit 6"});
-  EXPECT_EQ(why_not(told("started", 1)[0]), "its command is not a Python program");
+  EXPECT_EQ(why_not(told("started", 1)[0]), "the command is not a Python program");
   EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 6);
   launch(1, "", {"heavy"}, 1, {"/no/python", "script.py"});
   EXPECT_EQ(told("ended", 1)[0].at("not_started").as_string(), "'/no/python': no such command");
@@ -270,7 +270,7 @@ TEST_F(preloads, ranks_that_are_stopped_while_modules_are_imported_do_not_begin)
   say(R"({"stop": {"grace_ms": 60000}})");
   for (auto const& e : told("ended", 2)) {
     EXPECT_TRUE(e.at("stopped").as_bool());
-    EXPECT_EQ(e.at("not_started").as_string(), "it was stopped before it started");
+    EXPECT_EQ(e.at("not_started").as_string(), "the rank was stopped before it started");
   }
   orders.reset();
   EXPECT_EQ(wait(), 0);

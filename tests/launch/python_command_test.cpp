@@ -36,15 +36,15 @@ TEST(python_commands, are_taken_apart_as_python_does) {
 }
 
 TEST(python_commands, say_why_they_are_none) {
-  EXPECT_EQ(why_not({"sh", "-c", "python x"}), "its command is not a Python program");
-  EXPECT_EQ(why_not({"pythonic", "x"}), "its command is not a Python program");
-  EXPECT_EQ(why_not({"venv/bin/python", "x"}), "the path of its interpreter is relative");
-  EXPECT_EQ(why_not({"python", "-u"}), "its command runs no script");
-  EXPECT_EQ(why_not({"python", "-"}), "it reads its script from standard input");
+  EXPECT_EQ(why_not({"sh", "-c", "python x"}), "the command is not a Python program");
+  EXPECT_EQ(why_not({"pythonic", "x"}), "the command is not a Python program");
+  EXPECT_EQ(why_not({"venv/bin/python", "x"}), "the path of the interpreter is relative");
+  EXPECT_EQ(why_not({"python", "-u"}), "the command runs no script");
+  EXPECT_EQ(why_not({"python", "-"}), "the script is read from standard input");
   EXPECT_EQ(why_not({"python", "-ui", "x"}), "python's option -i");
   EXPECT_EQ(why_not({"python", "--help"}), "python's option --help");
   EXPECT_EQ(why_not({"python", "-X"}), "python's last option has no value");
-  EXPECT_EQ(why_not({"python", "x.pyc"}), "its script is compiled");
+  EXPECT_EQ(why_not({"python", "x.pyc"}), "the script is compiled");
 }
 
 start_order order_of(std::string const& more, std::string const& second = "\"python3\", \"b\"") {

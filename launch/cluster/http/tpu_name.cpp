@@ -57,7 +57,7 @@ tpu_name find_tpu(std::optional<std::vector<std::string>> const& given,
   if (given && given->empty()) throw invalid("At least one TPU must be specified.");
   if (given && given->size() > 1)
     throw invalid("Using multiple TPUs at once is not possible: " + listed(*given) +
-                  "; name one of them");
+                  "; pass only one of them");
   if (given && !given->front().empty()) return from_text(given->front(), "tpu");
   auto const variable = [&](char const* name) { return environment(name).value_or(""); };
   if (auto const endpoints = variable(gke_variable); !endpoints.empty())
@@ -65,7 +65,7 @@ tpu_name find_tpu(std::optional<std::vector<std::string>> const& given,
   if (auto const name = variable("TPU_NAME"); !name.empty()) return from_text(name, "TPU_NAME");
   if (auto const config = variable("TPU_CONFIG"); !config.empty()) return from_config(config);
   throw missing(
-      "Please provide a TPU Name to connect to: name it, or set TPU_NAME, TPU_CONFIG or "
+      "Please provide a TPU Name to connect to: pass a name, or set TPU_NAME, TPU_CONFIG or "
       "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS");
 }
 

@@ -134,7 +134,7 @@ def _variable_of(f: Callable[..., Any]) -> str:
         try:
             picklers.dumps(value)
         except Exception:
-            return f"it refers to the variable {name!r}, a {type(value).__name__}: "
+            return f"the function refers to the variable {name!r}, a {type(value).__name__}: "
     return ""
 
 
@@ -232,7 +232,7 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
     magic, length, _ = HEAD.unpack_from(call)
     length &= ~FLAGS
     if magic != MAGIC or len(call) < HEAD.size + length:
-        raise ValueError("this is not a pickled call, or it is from another version of the package")
+        raise ValueError("this is not a pickled call, or it was pickled by another version of the package")
     end = HEAD.size + length
     return bytes(call[HEAD.size:end]), memoryview(call)[end:]
 

@@ -66,7 +66,7 @@ def as_text(of: str, text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{of}: {text!a} is not valid Unicode text; it has lone surrogates") from None
+        raise ValueError(f"{of}: {text!a} is not valid Unicode text, because it contains lone surrogates") from None
     return text
 
 

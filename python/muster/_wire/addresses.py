@@ -18,7 +18,7 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
     for address in servers:
         if address.startswith(("http://", "https://")):
             raise ValueError(f"{field}: {address!r} is an HTTP address; write the gRPC address as host:port, such as "
-                             f"'127.0.0.1:8476'")
+                             "'127.0.0.1:8476'")
         if ":" not in address.rpartition("]")[2]:
             raise ValueError(f"{field}: {address!r} has no port; write the gRPC address as host:port, such as "
                              f"'{address}:8476'")

@@ -123,7 +123,7 @@ class Connection:
         number, refused = self.names.resolve(ASK_LIMIT)
         if refused is None and number != run.task:
             raise CoordinationError("ABORTED", f"{self.names.own} was task {run.task} and is {number} now: the "
-                                               f"cluster changed while the task was registering")
+                                               "cluster changed while the task was registering")
 
     def current(self) -> Run:
         self.check_process()

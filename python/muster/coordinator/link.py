@@ -294,7 +294,7 @@ class Link:
             where = self.where
             if self._session.opened:
                 return (f"the connection to {where} was lost for {self._given:g} s, longer than the session's grace "
-                        f"period")
+                        "period")
             said = f": {error.details()}" if error is not None and error.details() else ""
             return f"no answer from {where} within {self._given:g} s{said}"
         if error is None or self._session.closing:

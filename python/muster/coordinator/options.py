@@ -271,7 +271,7 @@ def check_names(of: str, given: Iterable[str], options: type) -> None:
         if meant is None:
             meant = next(iter(difflib.get_close_matches(name, known, 1)), None)
         raise TypeError(f"{of}: unknown option {name!r}" +
-                        (f"; did you mean {meant}?" if meant else "") +
+                        (f"; use {meant}" if meant else "") +
                         f" (known options: {', '.join(sorted(known))})")
 
 

@@ -73,7 +73,7 @@ class SessionWaits(SessionStreams):
 
             if not self._wait(ended, timeout, self._first_of_all):
                 raise WaitTimeout(f"{self._unfinished} closure{'s' * (self._unfinished != 1)} that the checkpoint "
-                                  f"waits for did not "
+                                  "waits for did not "
                                   f"finish within {timeout:g} s" + self._reason_of(timeout, self._first_of_all()))
             with self._lock:
                 good = not self._generation.failed

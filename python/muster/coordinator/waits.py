@@ -131,11 +131,11 @@ class _Counter:
 
 def _checked(values: Iterable[RemoteValue[Any]], num_returns: int) -> Values:
     if isinstance(values, RemoteValue):
-        raise TypeError("wait takes a list of values, not one value: wait([value])")
+        raise TypeError("wait() needs a list of values, not a single value: wait([value])")
     each = list(values)
     for value in each:
         if not isinstance(value, RemoteValue):
-            raise TypeError(f"wait takes RemoteValues, not {type(value).__name__}")
+            raise TypeError(f"wait() accepts only RemoteValues, not {type(value).__name__}")
     if len(set(map(id, each))) < len(each):
         raise ValueError("values: a value occurs twice")
     if not 0 < num_returns <= len(each):

@@ -20,7 +20,7 @@ def cluster_of(given: Any, where: str = "cluster_spec") -> Cluster:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where}: it is {given!r}, not an object such as {{\"worker\": [\"host:port\"]}}")
+        raise ValueError(f"{where}: the value is {given!r}, not an object such as {{\"worker\": [\"host:port\"]}}")
     made: Cluster = {}
     for job, tasks in given.items():
         try:
@@ -74,7 +74,8 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
         raise ValueError(f"TF_CONFIG: not JSON: {error}") from None
     task = all.get("task") if isinstance(all, dict) else None
     if not isinstance(all, dict) or not isinstance(task, (dict, type(None))):
-        raise ValueError('TF_CONFIG: not an object such as {"cluster": {…}, "task": {"type": …, "index": …}}')
+        raise ValueError('TF_CONFIG: the value is not an object such as {"cluster": {…}, '
+                         '"task": {"type": …, "index": …}}')
     kind, index = (task or {}).get("type"), (task or {}).get("index")
     try:
         number = None if index is None else _whole(index)

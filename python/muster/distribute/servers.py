@@ -84,7 +84,7 @@ def worker_servers(server: str | None = None, functions: Callable[[Worker], None
         address = c.cluster.get(c.task_type, {}).get(c.task_id)
         if address is None:
             raise ValueError(f"the server for {c.task_type}:{c.task_id} has no address, because the cluster does not "
-                             f"contain the task")
+                             "contain the task")
         worker = Worker(named, job=c.task_type, index=c.task_id, labels={"address": address}, **options)
         if functions is not None:
             functions(worker)
@@ -165,7 +165,7 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     if kept is not None:
         if kept[0] != c:
             raise ValueError(f"this thread already runs the server for {kept[0].task_type}:{kept[0].task_id} with "
-                             f"another configuration; to stop it, call end_standard_server_of_this_thread()")
+                             "another configuration; to stop it, call end_standard_server_of_this_thread()")
         found: StandardServer = kept[1]
         return found
     seen = dataclasses.replace(c, cluster=seen_by(c.cluster, c.task_type))

@@ -66,7 +66,7 @@ def trait(strategy: Any, name: str) -> bool:
     extended = getattr(strategy, "extended", None)
     if extended is None:
         raise TypeError(f"strategy: {type(strategy).__name__} has no member {name!r}; derive the class from "
-                        f"muster.distribute.Strategy, or pass a strategy of TensorFlow, which has 'extended'")
+                        "muster.distribute.Strategy, or pass a strategy of TensorFlow, which has 'extended'")
     return bool(getattr(extended, _OF_TENSORFLOW[name], getattr(Strategy, name)))
 
 
@@ -80,8 +80,8 @@ def copy_of(strategy: Any) -> Any:
     try:
         return strategy.copy() if hasattr(strategy, "copy") else copy.deepcopy(strategy)
     except TypeError as error:
-        raise TypeError(f"strategy: {type(strategy).__name__} cannot be copied for each task: {error}; give it a method "
-                        "copy()") from error
+        raise TypeError(f"strategy: {type(strategy).__name__} cannot be copied for each task: {error}; add a method "
+                        "copy() to the class") from error
 
 
 def configure(strategy: Any, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,

@@ -88,7 +88,7 @@ class Threads:
             self._request_stop("the program was interrupted", error)
         with self._changed:
             self._changed.wait_for(lambda: not self._running, self._grace)
-            left = "still running after they were asked to stop: " + ", ".join(self._running)
+            left = "these threads are still running after they were asked to stop: " + ", ".join(self._running)
         if self._error is not None:
             if self._running:
                 log.warning(left)

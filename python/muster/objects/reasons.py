@@ -42,7 +42,7 @@ def lost(call: Any) -> UnavailableError:
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
                             f"UNAVAILABLE: {what or 'an object'}{where} no longer exists, because the server was "
-                            f"restarted",
+                            "restarted",
                             dependency=[task] if task else None)
 
 
@@ -52,7 +52,7 @@ def result_gone(call: Any) -> UnavailableError:
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
                             f"UNAVAILABLE: the result of {call.method} of {what or 'an object'}{where} was lost, "
-                            f"because only the memory of that task contained it",
+                            "because only the memory of that task contained it",
                             dependency=[task] if task else None)
 
 

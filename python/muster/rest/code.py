@@ -171,7 +171,7 @@ class Lister:
             return
         if len(self._items) == ENTRIES_MAX:
             raise ValueError(f"the directory contains more than {ENTRIES_MAX} files and directories; list those to "
-                             f"exclude in .musterignore")
+                             "exclude in .musterignore")
         self._items.append(Item("/".join(path), at, about))
         if is_directory:
             self._walk(path, known)
@@ -183,7 +183,7 @@ class Lister:
         inside = os.path.commonpath([real, self._root]) == str(self._root)
         if os.path.isabs(target) or by_name.split("/")[0] == ".." or not inside:
             raise ValueError(f"'{path}' is a symbolic link to '{target}', which is outside the directory; exclude it "
-                             f"in .musterignore")
+                             "in .musterignore")
 
 
 def pack(directory: str | os.PathLike[str]) -> bytes:

@@ -176,7 +176,7 @@ class CoordinationClient:
             ValueError: The `task` of this client is not set.
         """
         if self.task is None:
-            raise ValueError("barrier: the client was made without a task; pass task= to its constructor")
+            raise ValueError("barrier: the client was created without a task; pass task= to its constructor")
         named = None if participants is None else ",".join(participants)
         try:
             passed = self._http.json("POST", f"{self._at}/barriers/{segment(id)}/wait", {},

@@ -166,7 +166,7 @@ class Http:
         except (http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
             failed = (NoServer(f"{self.url} answers, but not with HTTP ({type(error).__name__}); pass the HTTP "
-                               f"address, "
+                               "address, "
                                "not the gRPC address")
                       if isinstance(error, http.client.HTTPException) else
                       NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}"))

@@ -182,7 +182,7 @@ class Rounds:
                 if self._is_heard(rival, seen.rivals[rival]):
                     name = urllib.parse.unquote(rival[len(ROOT):-1])
                     raise Broken(f"the torchrun job '{name}' already uses the TCPStore of this cluster; give each job "
-                                 f"its own cluster with --rdzv-conf cluster=NAME")
+                                 "its own cluster with --rdzv-conf cluster=NAME")
                 return True
         last = seen.last
         if last is None or last.nodes:
@@ -418,7 +418,8 @@ class Rounds:
         if not gone or len(world.nodes) - len(gone) < self._settings.min_nodes:
             return False
         if self._asked_for <= world.number:
-            log.warning("muster: %s of '%s' is dead; starting another round", ", ".join(gone), self.job)
+            log.warning("muster: these nodes no longer respond: %s (job '%s'); starting another "
+                        "round", ", ".join(gone), self.job)
         return True
 
 

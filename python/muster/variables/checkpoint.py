@@ -171,7 +171,7 @@ class Reader:
         try:
             self._data = (folder / "data").open("rb")
         except FileNotFoundError:
-            raise Torn(f"{folder} has no data") from None
+            raise Torn(f"{folder} has no data file") from None
         digest, size = hashlib.sha256(), 0
         while piece := self._data.read(1 << 20):
             digest.update(piece)

@@ -62,7 +62,7 @@ def check_bytes(method: str, size: int) -> None:
     """Raises ValueError if the arguments are too large for one call."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}; use a "
-                         f"partitioner to divide the variable among tasks")
+                         "partitioner to divide the variable among tasks")
 
 
 class Ranged:

@@ -68,7 +68,8 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
 def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: str | None) -> Any:
     """Returns the array, converted to `dtype`. Raises ValueError if `shape` or `initializer` contradicts the array."""
     if initializer is not None:
-        raise ValueError("initializer: must not be given with an array; it fills a variable that is made from a shape")
+        raise ValueError("initializer: must not be given with an array; it fills a variable that is created from a "
+                         "shape")
     if isinstance(array, RemoteValue):
         array = array.fetch()
     array = arrays.numpy().asarray(array, dtype)

@@ -145,7 +145,7 @@ class BlobCache:
             end = time.monotonic() + GONE_AFTER
             while self._shared.is_lost(digest):
                 if time.monotonic() > end:
-                    raise OSError(f"{digest.hex()} was in the memory of a process that has ended")
+                    raise OSError(f"{digest.hex()} was in the memory of a process that has exited")
                 time.sleep(0.1)
         self._load(digest)
 

@@ -146,7 +146,7 @@ class Blobs:
             except OSError:
                 pass
             kind = Unreachable if isinstance(error, ConnectionError) else BlobError
-            raise kind(f"the value cannot be kept as a blob: {error}") from error
+            raise kind(f"the value cannot be stored as a blob: {error}") from error
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:

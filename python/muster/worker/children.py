@@ -233,7 +233,8 @@ class ForkServer:
         if left:
             _await_ends(left)
         if not closing:
-            log.error("the forkserver %d %s; running processes continue, and the next one starts a new forkserver",
+            log.error("the forkserver %d %s; running processes continue, and a new forkserver is started with the "
+                      "next process",
                       self._process.pid, _ended(self._process.wait()))
 
     def _heard(self, words: list[bytes]) -> None:

@@ -44,8 +44,8 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     p = _Parser(
         prog="python -m muster worker",
-        description="Runs functions of the modules, and any that clients of this Python version "
-                    "schedule. Exit status: 0 the worker was stopped cleanly, 1 it failed, 2 wrong usage.")
+        description="Runs the functions of the modules, and functions that clients with this Python version schedule. "
+                    "Exit status: 0 the worker was stopped cleanly, 1 it failed, 2 wrong usage.")
     p.add_argument("modules", nargs="*", metavar="MODULE",
                    help="Python module to import for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
@@ -56,16 +56,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--key", metavar="FILE", help="private key of --cert (default: MUSTER_KEY)")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--processes", type=int, metavar="N",
-                     help="number of tasks, each with its own process; a new process keeps the index of the one that "
-                          "it replaces (default: one per processor)")
+                     help="number of tasks, each with its own process; a process that replaces another one keeps its "
+                          "index (default: one per processor)")
     how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
     p.add_argument("--role", "--job", dest="job", default="worker", metavar="ROLE",
                    help="role of the tasks in the cluster")
     p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); refused "
                                              "while another host is connected as that task")
-    p.add_argument("--cluster", default="", help="cluster to join (default: the main one)")
-    p.add_argument("--token", default="", help="token for the server; other users of this machine can "
-                   "see it in the process list, MUSTER_TOKEN and --token-file are safer")
+    p.add_argument("--cluster", default="", help="cluster to join (default: the main cluster)")
+    p.add_argument("--token", default="", help="token for the server; other users of this machine can see it in the "
+                                               "process list; MUSTER_TOKEN and --token-file are safer")
     p.add_argument("--token-file", metavar="FILE", help="file whose first line is the token")
     p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE",
                    help="label that closures can require; may be repeated")
@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--allow-programs", action="store_true",
                    help="not supported here: ranks of programs need a separate worker, 'muster worker "
                         "--allow-programs'")
-    p.add_argument("--no-pickled", action="store_true", help="run only named functions, not pickled ones")
+    p.add_argument("--no-pickled", action="store_true", help="run only named functions, not pickled functions")
     p.add_argument("--nested-max", type=int, default=64, metavar="N",
                    help="maximum number of closures of each task that wait for the values of other closures and leave "
                         "their slots to others (64)")

@@ -343,10 +343,10 @@ class FunctionTable:
                 raise _refused(error) from error
             except TypeError as error:
                 if isinstance(value, collections.abc.Iterator):
-                    raise TypeError(f"it returned a {type(value).__name__}, which cannot be sent: return a "
-                                    "list of it") from error
+                    raise TypeError(f"the function returned a {type(value).__name__}, which cannot be sent; return a "
+                                    "list instead") from error
                 if isinstance(value, collections.abc.Awaitable):
-                    raise TypeError(f"it returned a {type(value).__name__}, which cannot be sent: run it "
+                    raise TypeError(f"the function returned a {type(value).__name__}, which cannot be sent; run it "
                                     "with asyncio.run") from error
                 raise
         return json_output(value, self.names[number])

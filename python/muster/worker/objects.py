@@ -278,7 +278,8 @@ class Objects:
         if kind is types.CoroutineType:
             return hosted.loop.run(found, self.calls)
         if kind is types.GeneratorType or kind is types.AsyncGeneratorType:
-            raise TypeError(f"{type(instance).__name__}.{order.method} is a generator, which cannot be sent: return a list of it")
+            raise TypeError(f"{type(instance).__name__}.{order.method} is a generator, which cannot be sent; return a "
+                            "list instead")
         return found
 
     def _arguments(self, data: bytes) -> Any:

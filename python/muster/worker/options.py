@@ -96,7 +96,7 @@ class WorkerOptions:
             raise ValueError(f"slots: {self.slots}, must be at least 1")
         self.credits = self.credits or max(256, 2 * self.slots)
         if self.credits < self.slots:
-            raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
+            raise ValueError(f"credits: {self.credits}, must be at least the number of slots, {self.slots}")
         if self.nested_max < 0:
             raise ValueError(f"nested_max: {self.nested_max}, must not be negative")
         for of, texts in (("labels", [*self.labels, *self.labels.values()]), ("resources", self.resources),

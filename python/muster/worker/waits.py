@@ -48,8 +48,8 @@ class Waits:
         if job.waits == 0 and limit > 0:
             if len(self._waiting) >= limit:
                 raise RuntimeError(
-                    f"{limit} closures of {task} already wait for values of others, which is the "
-                    "limit: nest less deeply, or start the worker with a larger nested_max")
+                    f"{limit} closures of {task} already wait for values of other closures, which is the limit; nest "
+                    "calls less deeply, or start the worker with a larger nested_max")
             self._waiting[job] = time.monotonic()
         job.waits += 1
 

@@ -350,7 +350,7 @@ os.wait()
 """)
     with connected(server.grpc, ["worker:0"]):
         said, errors = ran.communicate(timeout=DEADLINE)
-    assert "create a new one in this process" in said, errors
+    assert "belongs to the parent process" in said, errors
 
 
 def test_forked_process_leaves_the_block_without_affecting_the_agent(server: Server) -> None:

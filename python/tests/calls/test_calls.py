@@ -56,7 +56,7 @@ def test_functions_whose_results_cannot_be_returned_are_named(cluster: Cluster) 
         c.schedule(numbers)
     with pytest.raises(TypeError, match="later is an async function"):
         c.schedule(later)
-    with pytest.raises(TypeError, match="returned a generator, which cannot be sent: return a list of it"):
+    with pytest.raises(TypeError, match="returned a generator, which cannot be sent; return a list instead"):
         c.schedule(lambda: (i for i in range(3))).fetch(DEADLINE)
     iterator = iter(c.create_per_worker_dataset(numbers))
     assert c.schedule(next, args=(iterator,)).fetch(DEADLINE) == 0
@@ -64,13 +64,13 @@ def test_functions_whose_results_cannot_be_returned_are_named(cluster: Cluster) 
 
 def test_invalid_options_are_named(cluster: Cluster) -> None:
     c: Any = cluster.coordinator()
-    with pytest.raises(TypeError, match=r"options: unknown option 'num_gpus'; did you mean "
-                                        r"resources=\{'gpu': 1\}\. There are delay, labels, priority"):
+    with pytest.raises(TypeError, match=r"options: unknown option 'num_gpus'; use "
+                                        r"resources=\{'gpu': 1\} \(known options: delay, labels, priority"):
         c.options(num_gpus=1)
-    with pytest.raises(TypeError, match="'retry'; did you mean retries\\?"):
+    with pytest.raises(TypeError, match="'retry'; use retries"):
         c.options(retry=1)
     wrong: Any = {"continue_on_eror": True}
-    with pytest.raises(TypeError, match="did you mean continue_on_error"):
+    with pytest.raises(TypeError, match="use continue_on_error"):
         muster.ClusterCoordinator("127.0.0.1:1", **wrong)
 
 

@@ -92,7 +92,7 @@ def test_tasks_continue_between_calls_and_errors_are_raised(coordinator: muster.
     assert account.started().fetch(20) == 5
     with pytest.raises(KeyError):
         account.fail().fetch(20)
-    with pytest.raises(TypeError, match="Account.parts is a generator, which cannot be sent: return a list of it"):
+    with pytest.raises(TypeError, match="Account.parts is a generator, which cannot be sent; return a list instead"):
         account.parts().fetch(20)
     with pytest.raises(TypeError, match="Account.balance is an attribute of the object, not a method: define a method"):
         account.balance().fetch(20)

@@ -192,9 +192,11 @@ def test_argument_that_cannot_be_pickled_is_named(coordinator: muster.ClusterCoo
             (lambda: coordinator.map(noop, [1, 2, lock], chunksize=2), "item 2 of map, a call of .*noop, cannot be pickled"),
             (lambda: handle.update(lock), "argument 1 of dict.update, a lock, cannot be pickled"),
             (lambda: coordinator.create(dict, (lock,), task="worker:0"), "argument 1 of dict, a lock, cannot be pickled"),
-            (lambda: coordinator.submit(refers), "refers cannot be pickled: it refers to the variable 'LOCK', a lock: "),
+            (lambda: coordinator.submit(refers), "refers cannot be pickled: the function refers to the variable "
+                                                 "'LOCK', a lock: "),
             (lambda: coordinator.submit(circle), "circle cannot be pickled: cannot pickle"),
-            (lambda: coordinator.map(refers, [1]), "refers cannot be pickled: it refers to the variable 'LOCK', a lock: ")):
+            (lambda: coordinator.map(refers, [1]), "refers cannot be pickled: the function refers to the variable "
+                                                   "'LOCK', a lock: ")):
         with pytest.raises(TypeError, match=text):
             call()
 

@@ -54,7 +54,7 @@ def test_initializer_error_is_raised(address: str) -> None:
 
 
 def test_unknown_options_name_the_backend(address: str) -> None:
-    with pytest.raises(TypeError, match="joblib's backend 'muster': unknown option 'numworkers'; did you mean "
+    with pytest.raises(TypeError, match="joblib's backend 'muster': unknown option 'numworkers'; use "
                                         "num_workers"):
         with joblib.parallel_config(backend="muster", server=address, numworkers=3):
             pass

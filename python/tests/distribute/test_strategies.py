@@ -67,7 +67,7 @@ def test_strategy_that_cannot_be_copied_is_named() -> None:
         def __init__(self) -> None:
             self.lock = threading.Lock()
 
-    with pytest.raises(TypeError, match=r"strategy: Locked cannot be copied for each task: .*; give it a method copy\(\)"):
+    with pytest.raises(TypeError, match=r"strategy: Locked cannot be copied for each task: .*; add a method copy\(\)"):
         run(lambda s: None, TWO, Locked())
 
 

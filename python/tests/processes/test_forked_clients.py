@@ -54,7 +54,8 @@ def _in_fork(f: Callable[[], Any], seconds: float) -> Any:
 
 
 def refused(what: str) -> str:
-    return f"RuntimeError: this {what} belongs to the process that this one was forked from; create a new one in this process"
+    return (f"RuntimeError: this {what} belongs to the parent process and cannot be used after a fork; create a new "
+            f"{what} in this process")
 
 
 class Counter:

@@ -102,7 +102,7 @@ TEST(run_as_torchrun, master_port_conflicts_with_a_cluster_that_has_ports) {
   own.insert(own.end(), {"--task", "worker:0"});
   auto const refused = c.run(sh(own, "true"));
   EXPECT_EQ(refused.status, 2);
-  EXPECT_NE(refused.err.find("--master-port: the cluster already sets the address"),
+  EXPECT_NE(refused.err.find("--master-port: the cluster already defines the master address"),
             std::string::npos)
       << refused.err;
   auto const here = c.run(sh(flags, "[ $RANK = 0 ] && echo $MASTER_PORT || :"));
@@ -221,7 +221,8 @@ TEST_F(launch_as_torchrun, names_the_command_to_type) {
   };
   for (auto const& w :
        {wrong{{"--nproc", "2", "train.py", "a b"},
-              "the workers do not have train.py; to send the current directory with it: muster "
+              "the workers do not have train.py; to upload the current directory, which contains "
+              "it: muster "
               "launch --upload . --url " +
                   url + " --nproc 2 train.py 'a b'"},
         wrong{{"--cluster-from", "slurm", "true"},

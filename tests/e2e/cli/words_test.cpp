@@ -70,7 +70,8 @@ TEST(cli_messages, misspelt_command_gets_a_suggestion) {
               "--value-bytes-max: '1XB' is not a size; write "},
         wrong{{"serve", "--auth", "maybe"}, "--auth: 'maybe' is not one of auto, on, off"},
         wrong{{"worker", "--slots", "x"}, "--slots: 'x': must be a whole number from 1 to "},
-        wrong{{"worker", "--slots", "4", "--credits", "1"}, "--credits: 1, must be at least slots"},
+        wrong{{"worker", "--slots", "4", "--credits", "1"},
+              "--credits: 1, must be at least the number of slots"},
         wrong{{"worker", "--server", "http://127.0.0.1:8476"},
               "--server: 'http://127.0.0.1:8476' is an HTTP address; write the gRPC address as "
               "HOST:PORT"},
