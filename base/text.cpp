@@ -39,6 +39,19 @@ std::string hex16(std::uint64_t n) {
   return absl::StrCat(absl::Hex(n, absl::kZeroPad16));
 }
 
+std::string with_thousands(std::uint64_t n) {
+  auto digits = std::to_string(n);
+  for (auto at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
+  auto text = with_thousands(n) + ' ';
+  text += n == 1 || many.empty() ? one : many;
+  if (n != 1 && many.empty()) text += 's';
+  return text;
+}
+
 std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {
   if (text == "0") return std::chrono::microseconds(0);
   if (text.empty()) return {};

@@ -12,6 +12,12 @@ namespace muster {
 /// Returns 16 lower-case hexadecimal digits.
 std::string hex16(std::uint64_t n);
 
+/// Returns "12,345".
+std::string with_thousands(std::uint64_t n);
+/// Returns "1 closure", "12,345 closures", "2 entries".
+/// @param many plural; if empty, the singular with an "s"
+std::string counted(std::uint64_t n, std::string_view one, std::string_view many = {});
+
 /// Parses whole numbers with units (us, ms, s, m, h, d), possibly several ("1m30s"). "0" needs no
 /// unit.
 std::optional<std::chrono::microseconds> parse_duration(std::string_view text);

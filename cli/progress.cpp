@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "cli/table.hpp"
 #include "cli/waiting_reason.hpp"
 
@@ -22,7 +23,7 @@ constexpr auto poll_max = 20s;   // longest wait for a job without output
 constexpr auto rate_window = 5s;
 constexpr std::size_t bar_width = 28;
 
-std::string counted(std::uint64_t n, char const* what) {
+std::string with_label(std::uint64_t n, char const* what) {
   return n == 0 ? std::string() : "  " + with_thousands(n) + " " + what;
 }
 
@@ -54,8 +55,8 @@ double progress_text::rate(job_counts const& c, time_point now) {
 std::string progress_text::line(job_counts const& c, time_point now) {
   auto const per_second = rate(c, now);
   auto text = with_thousands(c.finished()) + "/" + with_thousands(c.total());
-  text += counted(c.running, "running") + counted(c.waiting, "waiting") +
-          counted(c.failed, "failed") + counted(c.cancelled, "cancelled");
+  text += with_label(c.running, "running") + with_label(c.waiting, "waiting") +
+          with_label(c.failed, "failed") + with_label(c.cancelled, "cancelled");
   if (per_second > 0) {
     auto const left = static_cast<double>(c.total() - c.finished()) / per_second;
     text += "  " + with_thousands(static_cast<std::uint64_t>(per_second + 0.5)) + "/s";

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/neutral_text.hpp"
 #include "cli/table.hpp"
 

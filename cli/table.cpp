@@ -38,16 +38,6 @@ void table::print(std::ostream& out) const {
   }
 }
 
-std::string with_thousands(std::uint64_t n) {
-  auto const digits = std::to_string(n);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 std::string for_terminal(std::string text, std::size_t width_max) {
   text = neutral_text(text, text_layout::line);
   if (width(text) <= width_max) return text;

@@ -30,7 +30,6 @@ class table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string with_thousands(std::uint64_t n);
 /// Returns untrusted text as one safe line (see neutral_text) of at most `width_max` characters. An
 /// ellipsis marks a cut.
 std::string for_terminal(std::string text, std::size_t width_max = std::string::npos);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "server/journal/etcd/etcd_version.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/command.hpp"
 #include "cli/past/moments.hpp"

@@ -77,7 +77,7 @@ void gathering::add_events(std::int64_t from, std::int64_t to,
   if (found.size() > events_max) {
     more = found.size() - events_max;
     found.erase(found.begin(), found.end() - events_max);
-    leave_out(plural(more, "earlier event") + " of that time.");
+    leave_out(counted(more, "earlier event") + " of that time.");
   }
   add("events", std::move(found));
 }
@@ -149,7 +149,7 @@ std::string report_on_program(rest& server, std::string const& path, std::string
     if (!has_ended(program) && field_of(program, "hang").is_object())
       g.add("stacks", g.ask(path + "/stacks", "Stacks"));
     if (ranks.size() > logs_max)
-      g.leave_out("Logs of " + plural(ranks.size() - logs_max, "further rank") + ".");
+      g.leave_out("Logs of " + counted(ranks.size() - logs_max, "further rank") + ".");
     g.add("logs", logs(server, path, program, ranks));
   }
   for (auto const& r : ranks) hosts.insert(text_of(r, "host"));

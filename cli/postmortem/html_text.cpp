@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "cli/table.hpp"
 
@@ -151,10 +152,6 @@ std::string in_bytes(double bytes) {
   constexpr std::array units{" B", " KiB", " MiB", " GiB", " TiB"};
   for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
   return with_one_decimal(bytes) + units.at(unit);
-}
-
-std::string plural(std::uint64_t n, std::string const& what) {
-  return with_thousands(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 }  // namespace muster::cli::postmortem

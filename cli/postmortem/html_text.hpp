@@ -21,6 +21,5 @@ std::string utc(std::int64_t ms, bool exact = false);
 std::string clock_of(std::int64_t ms);
 std::string lasted(double ms);
 std::string in_bytes(double bytes);
-std::string plural(std::uint64_t n, std::string const& what);
 
 }  // namespace muster::cli::postmortem

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.hpp"
 #include "cli/postmortem/page.hpp"
 #include "cli/table.hpp"
 
@@ -38,7 +39,7 @@ std::string verdict(json::value const& job, json::array const& failed) {
   auto const n = [&counts](char const* what) { return with_thousands(count_of(counts, what)); };
   auto text = how_it_is(job);
   if (!field_of(job, "error").is_null()) text += ": " + first_failure(job, failed);
-  return text + "; of " + plural(count_of(counts, "total"), "closure") + " " + n("succeeded") +
+  return text + "; of " + counted(count_of(counts, "total"), "closure") + " " + n("succeeded") +
          " succeeded, " + n("failed") + " failed and " + n("cancelled") + " were cancelled.";
 }
 
@@ -54,7 +55,7 @@ std::string failures(json::value const& f) {
     auto const n = count_of(all[i], "count");
     out += folded(
         "<b>" + called(c) + "</b> <span class=bad>" + in_words(error) + "</span> <small>" +
-            (n == 1 ? "" : plural(n, "closure") + " like this, the first is ") + "closure " +
+            (n == 1 ? "" : counted(n, "closure") + " like this, the first is ") + "closure " +
             shown(c, "index") + "</small>",
         facts(c, "Closure=id|Function=function|Retries=retries") +
             lines(text_of(error, "traceback"), traceback_bytes_max) +
@@ -65,7 +66,7 @@ std::string failures(json::value const& f) {
         i < 3);
   }
   if (all.size() > failures_max)
-    out += "<p>" + plural(all.size() - failures_max, "more kind") + " of failure.</p>";
+    out += "<p>" + counted(all.size() - failures_max, "more kind") + " of failure.</p>";
   return out;
 }
 

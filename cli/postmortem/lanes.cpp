@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "cli/postmortem/html_text.hpp"
 #include "launch/cluster/resolver_text.hpp"
 
@@ -79,7 +80,7 @@ std::string chart::text(std::string_view key) const {
       out += strip(l.label, paths(cells), 10);
     }
   if (lanes.size() > lanes_max)
-    out += "<p><small>" + plural(lanes.size() - lanes_max, "more lane") +
+    out += "<p><small>" + counted(lanes.size() - lanes_max, "more lane") +
            " omitted; lanes with failures are shown first.</small></p>";
   out += "<p class=key>";
   for (auto const one : cluster::split(key, '|'))

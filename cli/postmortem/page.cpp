@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "cli/postmortem/lanes.hpp"
 #include "cli/postmortem/style.hpp"
 #include "cli/table.hpp"
@@ -55,7 +56,7 @@ std::string strips(json::value const& machine, std::int64_t from, std::int64_t t
                           ? in_bytes(c.peak) + (f.most > 0 ? " of " + in_bytes(f.most) : "")
                       : f.most > 0
                           ? std::to_string(static_cast<int>(c.peak / f.most * 100)) + "%"
-                          : "about " + plural(static_cast<std::uint64_t>(c.peak + 0.5), "core");
+                          : "about " + counted(static_cast<std::uint64_t>(c.peak + 0.5), "core");
     out += c.text(std::string(f.name) + " <small>at most " + peak + "</small>", from, to);
   }
   return out;

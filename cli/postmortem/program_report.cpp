@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "cli/postmortem/lanes.hpp"
 #include "cli/postmortem/page.hpp"
 #include "cli/programs/attempt_text.hpp"
@@ -124,7 +125,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
   std::string out;
   for (std::size_t i = all.size(); i-- > 0;) {
     if (out.size() > attempts_bytes_max)
-      return out + "<p>" + plural(i + 1, "earlier attempt") + " omitted.</p>";
+      return out + "<p>" + counted(i + 1, "earlier attempt") + " omitted.</p>";
     bool const last = i + 1 == all.size();
     auto const ended = real_of(all[i], "ended_ms");
     out += folded("<b>Attempt " + shown(all[i], "attempt") + "</b>, " +

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/table.hpp"
 

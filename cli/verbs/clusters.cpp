@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/body_flags.hpp"
 #include "cli/past/moments.hpp"

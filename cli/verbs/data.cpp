@@ -240,10 +240,6 @@ int restore(parsed_action const& words, data_options const& o) {
   return exit_ok;
 }
 
-std::string counted(std::size_t n, std::string const& what, std::string const& several) {
-  return with_thousands(n) + " " + (n == 1 ? what : several);
-}
-
 void print(journal::report_lines const& report, std::string const& before) {
   for (auto const& line : report.lines) std::cout << before << for_terminal(line) << '\n';
   if (report.all > report.lines.size())

@@ -1,6 +1,7 @@
 // muster datasets: lists or shows datasets whose splits are distributed to functions.
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/configuration.hpp"
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/doctor/machine_checks.hpp"
 #include "cli/rest.hpp"
@@ -133,10 +134,6 @@ void print(findings const& all, std::string const& summary) {
       std::cout << std::string(11 + width, ' ') << "→ " << for_terminal(f.fix) << '\n';
   }
   std::cout << summary << '\n';
-}
-
-std::string counted(std::ptrdiff_t n, std::string const& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 int report(findings const& all, output_format output) {

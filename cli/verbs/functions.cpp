@@ -3,6 +3,7 @@
 #include <iostream>
 #include <map>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"

@@ -1,6 +1,7 @@
 // muster objects: lists, shows or deletes objects on tasks.
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"

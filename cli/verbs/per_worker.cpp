@@ -1,6 +1,7 @@
 // muster per-worker: creates, shows and releases values that each worker builds for itself.
 #include <iostream>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/job_submission.hpp"
 #include "cli/rest.hpp"

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -15,10 +16,6 @@ constexpr unsigned call_bits = 40;
 
 // ID chunks reserved for one cluster.
 constexpr std::uint32_t spare_chunks = 8'192;
-
-std::string counted(std::uint64_t n, std::string const& one, std::string const& many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
 
 }  // namespace
 

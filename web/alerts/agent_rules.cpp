@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
 
@@ -65,7 +66,7 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
     return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::missing; });
   alert item{.rule = "agents-missing", .subject = a.view.spec.name, .count = missing};
-  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not yet registered";
+  item.title = counted(missing, "task") + " of cluster " + a.view.spec.name + " not yet registered";
   item.detail = some_of(who.names, missing) + "; the first of " +
                 std::to_string(a.view.spec.size()) + " tasks has registered and is waiting";
   item.since = g.started;
@@ -82,7 +83,7 @@ void agents_in_error(agents_facts const& a, alerts& out) {
   alert item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};
   item.title = count == 1 && who.first
                    ? name_of(*who.first) + " of cluster " + a.view.spec.name + " is in error"
-                   : plural(count, "task") + " of cluster " + a.view.spec.name + " in error";
+                   : counted(count, "task") + " of cluster " + a.view.spec.name + " in error";
   if (count > 1) item.detail = some_of(who.names, count);
   if (who.first && who.first->error)
     item.detail += (item.detail.empty() ? "" : "; ") + who.first->error->message;
@@ -99,7 +100,7 @@ void late_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   alert item{.rule = "agents-late", .subject = a.view.spec.name, .count = count};
   item.severity = alert_severity::warning;
   item.title = count == 1 ? names[0] + " of cluster " + a.view.spec.name + " is late"
-                          : plural(count, "task") + " of cluster " + a.view.spec.name + " late";
+                          : counted(count, "task") + " of cluster " + a.view.spec.name + " late";
   item.detail = (count > 1 ? some_of(names, count) + "; " : "") +
                 "no heartbeat since then; a task counts as lost after " +
                 length_of(a.view.spec.heartbeat_timeout);
@@ -117,7 +118,7 @@ void unheard_notices(agents_facts const& a, alerts& out) {
   item.title =
       (u.count == 1 ? u.first[0] + " of cluster " + cluster +
                           (u.notice_is_set ? " does" : " no longer receives")
-                    : plural(u.count, "task") + " of cluster " + cluster +
+                    : counted(u.count, "task") + " of cluster " + cluster +
                           (u.notice_is_set ? " do" : " no longer receive")) +
       (u.notice_is_set ? " not receive the pending preemption notice" : " preemption notices");
   item.detail =
@@ -138,7 +139,7 @@ void stuck_barriers(agents_facts const& a, alerts& out) {
       if (names.size() == 3) break;
       names.push_back(m.name + (m.peer.empty() ? " (never connected)" : ""));
     }
-    item.title = plural(missing, "task") + " missing at barrier " + b.id;
+    item.title = counted(missing, "task") + " missing at barrier " + b.id;
     item.detail = some_of(names, missing) + "; " + std::to_string(b.arrived_count) + " of " +
                   std::to_string(b.participants) + " tasks are waiting in cluster " + cluster;
     item.since = b.started;

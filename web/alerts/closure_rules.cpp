@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/text.hpp"
 #include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
@@ -44,7 +45,7 @@ void about_tasks(alert item, std::vector<core::task_view> const& tasks, std::uin
   auto const host = common(tasks, [](auto const& t) { return t.host; });
   item.subject = p.cluster;
   item.count = count;
-  item.title = count == 1 ? names[0] + " is " + is : plural(count, "worker") + " are " + is;
+  item.title = count == 1 ? names[0] + " is " + is : counted(count, "worker") + " are " + is;
   if (count > 1) item.detail = some_of(names, count);
   auto const add = [&item](std::string const& text) {
     if (!text.empty()) item.detail += (item.detail.empty() ? "" : "; ") + text;
@@ -72,7 +73,7 @@ std::string cause_of(core::job_view const& j) {
 alert about_job(core::job_view const& j, pool_facts const& p) {
   alert item{.rule = "job-failed", .subject = core::text(j.id)};
   item.title = "Job " + label(j) + " failed";
-  item.detail = j.error ? j.error->message : plural(j.counts.failed, "closure") + " failed";
+  item.detail = j.error ? j.error->message : counted(j.counts.failed, "closure") + " failed";
   item.since = j.finished;
   item.count = j.counts.failed;
   item.link =
@@ -146,7 +147,7 @@ void failed_jobs(pool_facts const& p, alerts& out) {
   }
   if (rest == 0) return;
   alert item{.rule = "jobs-failed", .subject = p.cluster, .count = rest};
-  item.title = plural(rest, "more job") + " failed within an hour";
+  item.title = counted(rest, "more job") + " failed within an hour";
   item.since = since;
   item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
   out.push_back(std::move(item));
@@ -160,7 +161,7 @@ void failed_sessions(pool_facts const& p, alerts& out) {
     bool const over = s.state == core::job_state::failed;
     if (!over) item.severity = alert_severity::warning;
     item.title = over ? "Session " + label + " failed"
-                      : plural(s.counts.failed, "closure") + " of session " + label + " failed";
+                      : counted(s.counts.failed, "closure") + " of session " + label + " failed";
     if (!s.client.empty()) item.detail = "client: " + s.client;
     if (auto const& cause = why ? why : s.error; cause)
       item.detail += (item.detail.empty() ? "" : "; ") + cause->message;
@@ -176,7 +177,7 @@ void failed_sessions(pool_facts const& p, alerts& out) {
   if (rest == 0) return;
   alert item{.rule = "sessions-failed", .subject = p.cluster, .count = rest};
   item.severity = alert_severity::warning;
-  item.title = "Closures of " + plural(rest, "more session") + " failed within an hour";
+  item.title = "Closures of " + counted(rest, "more session") + " failed within an hour";
   item.since = p.failed_sessions.newest.back().at;
   item.link = page_link("/sessions", {{"cluster", p.cluster}});
   out.push_back(std::move(item));
@@ -189,7 +190,7 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
   auto const all = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
   if (connected == 0) {
     alert item{.rule = "no-worker", .subject = p.cluster, .count = queued};
-    item.title = plural(queued, "closure") + " queued, but no worker is connected";
+    item.title = counted(queued, "closure") + " queued, but no worker is connected";
     item.detail = p.cluster.empty() ? "They will start when a worker joins"
                                     : "They will start when a worker joins cluster " + p.cluster;
     item.since = p.waits_since;
@@ -204,7 +205,7 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
     alert item{.rule = "no-function", .subject = p.cluster + "/" + fn.name};
     item.count = fn.queued;
     item.title =
-        plural(fn.queued, "closure") + " of " + fn.name + " queued, but no worker provides it";
+        counted(fn.queued, "closure") + " of " + fn.name + " queued, but no worker provides it";
     item.detail = fn.ever_had ? "the workers that provided it have left"
                               : core::text_of_missing_function(fn.name);
     item.since = p.waits_since;
@@ -219,8 +220,8 @@ void nothing_finishes(pool_facts const& p, alerts& out) {
   alert item{.rule = "nothing-finishes", .subject = p.cluster};
   item.title = "No closure has finished for a long time";
   item.count = o.closures.running;
-  item.detail = plural(o.closures.running, "closure") + " running, " +
-                plural(o.closures.queued, "closure") + " queued";
+  item.detail = counted(o.closures.running, "closure") + " running, " +
+                counted(o.closures.queued, "closure") + " queued";
   item.since = o.quiet_since;
   item.link = page_link("/jobs", {{"state", "UNFINISHED"}, {"cluster", p.cluster}});
   if (!o.oldest_running.empty()) {
@@ -235,7 +236,7 @@ void nothing_finishes(pool_facts const& p, alerts& out) {
 void closures_exclusive(pool_facts const& p, alerts& out) {
   for (auto const& c : p.overview.exclusive) {
     alert item{.rule = "closure-alone", .subject = core::text(c.closure)};
-    item.title = c.function + " has lost " + plural(c.workers_lost, "worker");
+    item.title = c.function + " has lost " + counted(c.workers_lost, "worker");
     item.detail = c.worker.empty() ? "it is waiting for a worker without other work"
                                    : "it runs alone on " + c.worker;
     item.since = c.since;
@@ -248,7 +249,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   auto const rest = p.overview.closures_exclusive - p.overview.exclusive.size();
   if (rest == 0) return;
   alert item{.rule = "closures-alone", .subject = p.cluster, .count = rest};
-  item.title = plural(rest, "more closure") + " lost several workers";
+  item.title = counted(rest, "more closure") + " lost several workers";
   item.since = p.overview.exclusive.back().since;
   out.push_back(std::move(item));
 }
@@ -265,7 +266,7 @@ void failing_builds(pool_facts const& p, alerts& out) {
     }
     auto const what = first.name.empty() ? core::text(first.id) : first.name;
     item.title =
-        "The builder of per-worker value " + what + " has lost " + plural(item.count, "worker");
+        "The builder of per-worker value " + what + " has lost " + counted(item.count, "worker");
     item.detail =
         first.task + ": " + first.error + "; the worker will build the value again after a pause";
     item.link = page_link("/per-worker", {{"cluster", p.cluster}});
@@ -281,7 +282,7 @@ void nearly_full(pool_facts const& p, alerts& out) {
   auto const unfinished = std::min(kept, n.blocked + n.queued + n.running);
   alert item{.rule = "closures-full", .subject = p.cluster};
   item.severity = alert_severity::warning;
-  item.title = plural(kept, "closure") + " stored; the limit is " + std::to_string(p.closures_max);
+  item.title = counted(kept, "closure") + " stored; the limit is " + std::to_string(p.closures_max);
   item.detail = std::to_string(kept - unfinished) +
                 " are finished and kept; at the limit, submissions are refused: delete finished "
                 "jobs, release values, or raise --closures-max";

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
 
@@ -29,7 +30,7 @@ void failed_programs(pool_facts const& p, alerts& out) {
   auto const& all = p.failed_programs;
   if (all.size() > programs_singly) {
     auto item = about_many({.rule = "programs-failed"}, all, "FAILED", p);
-    item.title = plural(all.size(), "program") + " failed within an hour";
+    item.title = counted(all.size(), "program") + " failed within an hour";
     item.since = all.front().since;
     return out.push_back(std::move(item));
   }
@@ -56,7 +57,7 @@ void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
     auto item = about_many({.rule = "programs-wait"}, long_ago, "PENDING", p);
     item.severity = severity(std::any_of(long_ago.begin(), long_ago.end(),
                                          [](troubled_program const& one) { return one.sure; }));
-    item.title = plural(long_ago.size(), "program") + " are waiting";
+    item.title = counted(long_ago.size(), "program") + " are waiting";
     item.since = long_ago.back().since;
     return out.push_back(std::move(item));
   }
@@ -76,7 +77,7 @@ void hung_programs(pool_facts const& p, alerts& out) {
   auto const& all = p.hung_programs;
   if (all.size() > programs_singly) {
     auto item = about_many({.rule = "programs-hang"}, all, "RUNNING", p);
-    item.title = plural(all.size(), "program") + " hang";
+    item.title = counted(all.size(), "program") + " hang";
     item.since = all.front().since;
     return out.push_back(std::move(item));
   }

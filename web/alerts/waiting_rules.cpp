@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.hpp"
 #include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
@@ -32,9 +33,9 @@ bool has_workers(pool_facts const& p) {
 }
 
 // Raises an alert `as_item(one)` for each of the first views. The remaining views share the alert
-// `rest`, whose count is the sum of `counted(one)`.
+// `rest`, whose count is the sum of `count_of_item(one)`.
 template <class View, class Item, class Count>
-void tell(std::vector<View const*> const& all, Item const& as_item, Count const& counted,
+void tell(std::vector<View const*> const& all, Item const& as_item, Count const& count_of_item,
           alert rest, std::string_view noun, std::string_view what, alerts& out) {
   rest.count = 0;
   rest.since = core::never;
@@ -43,11 +44,11 @@ void tell(std::vector<View const*> const& all, Item const& as_item, Count const&
       out.push_back(as_item(*all[i]));
       continue;
     }
-    rest.count += counted(*all[i]);
+    rest.count += count_of_item(*all[i]);
     rest.since = std::min(rest.since, all[i]->since);
   }
   if (rest.count == 0) return;
-  rest.title = plural(rest.count, noun) + std::string(what);
+  rest.title = counted(rest.count, noun) + std::string(what);
   out.push_back(std::move(rest));
 }
 
@@ -61,7 +62,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
     if (!text_of(w.needs).empty()) unmet.push_back(&w);
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
-    item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
+    item.title = counted(w.queued, "closure") + " queued for " + text_of(w.needs) +
                  (w.workers > 0 ? ", but the workers that meet this need accept no closures"
                                 : ", which no connected worker has");
     item.detail = text(w.lack);
@@ -85,7 +86,7 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
   auto const item_of = [&p](core::gang_view const& g) {
     alert item{.rule = "gang-unmet", .subject = core::text(g.first), .count = g.waits.size};
     item.title =
-        "Gang " + g.waits.name + " of " + plural(g.waits.size, "closure") + " cannot start";
+        "Gang " + g.waits.name + " of " + counted(g.waits.size, "closure") + " cannot start";
     item.detail = text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string());
     item.since = g.since;
     item.link = closure_page(g.first, g.job, p);

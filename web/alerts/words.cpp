@@ -7,20 +7,6 @@
 
 namespace muster::web {
 
-namespace {
-
-std::string with_thousands(std::uint64_t n) {
-  auto digits = std::to_string(n);
-  for (auto at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
-}  // namespace
-
-std::string plural(std::uint64_t n, std::string_view noun) {
-  return with_thousands(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
-
 std::string some_of(std::span<std::string const> names, std::size_t total) {
   auto const shown = std::min<std::size_t>(3, names.size());
   std::string text;

@@ -11,7 +11,6 @@
 
 namespace muster::web {
 
-std::string plural(std::uint64_t n, std::string_view noun);
 std::string some_of(std::span<std::string const> names, std::size_t total);
 /// Must not be used for elapsed time that is still growing.
 std::string length_of(core::duration d);

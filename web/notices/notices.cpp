@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "web/alerts/words.hpp"
 #include "web/json/json_out.hpp"
 
@@ -65,7 +66,7 @@ std::string headline(notice const& n) {
     if (!text.empty()) text += "; ";
     text += all == &n.over ? "resolved: " : "";
     text += all->front().title;
-    if (all->size() > 1) text += " and " + plural(all->size() - 1, "more alert");
+    if (all->size() > 1) text += " and " + counted(all->size() - 1, "more alert");
   }
   return "Muster: " + text;
 }

@@ -12,10 +12,6 @@ status unknown(program_id id) {
   return {code::not_found, "there is no program " + text(id)};
 }
 
-std::string counted(std::uint64_t n, std::string const& one) {
-  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
-}
-
 std::uint32_t least_ranks(program_spec const& spec) {
   std::uint32_t sum = 0;
   for (auto const& t : spec.tasks) sum += t.min;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/texts/attempt_texts.hpp"
 
@@ -24,10 +25,6 @@ std::string seconds(duration d) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
-std::string plural(std::uint64_t n, std::string const& noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 std::string text(unmet_need const& n, std::string const& function) {
   auto const what = [&]() -> std::string {
     switch (n.what) {
@@ -48,7 +45,7 @@ std::string text(unmet_need const& n, std::string const& function) {
     }
     return {};
   };
-  return "of " + plural(n.of, "worker") + " with '" + function + "', none " + what();
+  return "of " + counted(n.of, "worker") + " with '" + function + "', none " + what();
 }
 
 // Returns a text such as "1 is" or "2 are".
@@ -93,7 +90,7 @@ std::string list_of(std::vector<std::string> const& all) {
 std::string made_again(explanation const& e) {
   auto const& place = *e.place;
   auto said = text(e.input) + ", whose value";
-  if (place.bytes > 0) said += " of " + plural(place.bytes, "byte");
+  if (place.bytes > 0) said += " of " + counted(place.bytes, "byte");
   if (!place.holders.empty()) said += " in the memory of " + list_of(place.holders);
   return said + " was lost: " + text(place.made_by) + " has been recomputing it for " +
          ago(place.recomputing_for);
@@ -102,7 +99,7 @@ std::string made_again(explanation const& e) {
 std::string elsewhere(explanation const& e) {
   auto said = "its input " + text(e.input);
   auto const& place = *e.place;
-  if (place.bytes > 0) said += ", " + plural(place.bytes, "byte") + ",";
+  if (place.bytes > 0) said += ", " + counted(place.bytes, "byte") + ",";
   if (place.holders.empty())
     return said + " is not available now: it was in the memory of a worker";
   return said + " is in the memory of " + list_of(place.holders) +
@@ -134,7 +131,7 @@ std::string why_later(explanation const& e) {
 
 std::string prefetched(explanation const& e) {
   return "prefetched to " + e.worker + " (" + ago(e.prefetched_for) + " ago), whose " +
-         plural(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
+         counted(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
          " busy; it moves to another worker that can run it once that worker is idle" +
          (e.retracted ? ", and the server has already requested it back." : ".");
 }
@@ -143,14 +140,14 @@ std::string exclusive(explanation const& e) {
   std::string const waits = "it is waiting for a worker that runs no other closures";
   if (e.draining_worker.empty()) return waits + ".";
   return waits + "; " + e.draining_worker + " is being emptied for it and still has " +
-         plural(e.draining_closures, "closure") + ".";
+         counted(e.draining_closures, "closure") + ".";
 }
 
 std::string busy(explanation const& e) {
-  return plural(e.function_workers, "worker") + " with '" + e.function +
+  return counted(e.function_workers, "worker") + " with '" + e.function +
          (e.function_workers == 1 ? "' is" : "' are") +
          " busy or about to receive work; the function has " +
-         plural(e.function_queued, "closure") + " queued and " +
+         counted(e.function_queued, "closure") + " queued and " +
          std::to_string(e.function_running) + " running.";
 }
 
@@ -255,7 +252,7 @@ std::string text(worker_shortage const& l) {
              " and " + std::to_string(l.away) +
              (l.away == 1 ? " has lost its connection" : " have lost their connection");
     case closure_reason::workers_start:
-      return plural(l.starting, "worker") + " with '" + l.function +
+      return counted(l.starting, "worker") + " with '" + l.function +
              (l.starting == 1 ? "' connected recently and starts"
                               : "' connected recently and start") +
              " after a delay, the first in " + ago(l.starts_in);
@@ -276,11 +273,12 @@ std::string cause(explanation const& e) {
     case closure_reason::input_read_back:
     case closure_reason::input_made_again:
       return "it is waiting for " + std::to_string(e.inputs_missing) + " of " +
-             plural(e.inputs, "input") + ", including " + input_of(e) + ".";
+             counted(e.inputs, "input") + ", including " + input_of(e) + ".";
     case closure_reason::pause:
       if (e.losses > 0)
         return "will be retried in " + seconds(e.starts_in) + " after " +
-               plural(e.losses, "lost worker") + ": " + e.lost.detail + " (" + e.lost_worker + ").";
+               counted(e.losses, "lost worker") + ": " + e.lost.detail + " (" + e.lost_worker +
+               ").";
       [[fallthrough]];
     case closure_reason::delay:
     case closure_reason::retry:

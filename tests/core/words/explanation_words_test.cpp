@@ -148,7 +148,7 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   e.input = closure_id{1};
   e.place = input_place{5'000, false, {"worker:0"}, closure_id{2}, 1'500ms};
   auto const again =
-      "cl_0000000000000001, whose value of 5000 bytes in the memory of worker:0 was lost: "
+      "cl_0000000000000001, whose value of 5,000 bytes in the memory of worker:0 was lost: "
       "cl_0000000000000002 has been recomputing it for 1500 ms";
   EXPECT_EQ(cause(e), std::string("it is waiting for 1 of 1 input, including ") + again + ".");
   auto r = on_worker(closure_state::running, "worker:3", 4s, 1);
@@ -165,7 +165,7 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   r.place = input_place{5'000, false, {"worker:0", "worker:1", "worker:2"}};
   EXPECT_EQ(text(r),
             runs +
-                "; its input cl_0000000000000001, 5000 bytes, is in the memory of "
+                "; its input cl_0000000000000001, 5,000 bytes, is in the memory of "
                 "worker:0, worker:1 and worker:2, not of the worker that runs the closure.");
   r.place = input_place{};
   EXPECT_EQ(text(r), runs +
