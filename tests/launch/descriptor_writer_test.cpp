@@ -37,7 +37,7 @@ struct descriptor_writers : testing::Test {
                                   [this](int, int e) { error.set_value(e); }};
 };
 
-TEST_F(descriptor_writers, is_full_at_its_limit_and_says_when_there_is_room) {
+TEST_F(descriptor_writers, full_queue_reports_when_there_is_room_again) {
   descriptor_writer w(on);
   std::string const piece(descriptor_writer::bytes_max / 4, 'x');
   std::size_t posted = 0;
@@ -54,7 +54,7 @@ TEST_F(descriptor_writers, is_full_at_its_limit_and_says_when_there_is_room) {
   EXPECT_FALSE(w.full());
 }
 
-TEST_F(descriptor_writers, a_descriptor_that_fails_is_reported_once_and_holds_up_no_other) {
+TEST_F(descriptor_writers, failing_descriptor_is_reported_once_and_delays_no_other) {
   int const full = ::open("/dev/full", O_WRONLY);
   descriptor_writer w(on);
   for (int i = 0; i < 100; ++i) {
@@ -66,7 +66,7 @@ TEST_F(descriptor_writers, a_descriptor_that_fails_is_reported_once_and_holds_up
   ::close(full);
 }
 
-TEST_F(descriptor_writers, can_be_given_up_while_nobody_reads) {
+TEST_F(descriptor_writers, can_be_abandoned_while_the_reader_is_stuck) {
   auto w = std::make_unique<descriptor_writer>(on);
   w->post(ends[1], std::string(descriptor_writer::bytes_max, 'x'));
   EXPECT_EQ(read(1), "x") << "it is in the middle of it";

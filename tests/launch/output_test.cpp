@@ -10,7 +10,7 @@
 namespace muster::launch {
 namespace {
 
-TEST(task_output, keeps_the_newest_of_a_file_at_its_offset) {
+TEST(task_output, limited_file_keeps_the_newest_lines) {
   test::temporary_directory directory;
   boost::asio::io_context io;
   output o(io, {.shown = false,
@@ -43,7 +43,7 @@ TEST(task_output, keeps_the_newest_of_a_file_at_its_offset) {
   EXPECT_EQ(text[5 << 20], 'x');
 }
 
-TEST(task_output, gives_a_pipe_and_a_file_whole_lines_only) {
+TEST(task_output, pipes_and_files_get_only_whole_lines) {
   test::temporary_directory directory;
   boost::asio::io_context io;
   ::testing::internal::CaptureStdout();

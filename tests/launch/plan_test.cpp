@@ -11,7 +11,7 @@
 namespace muster::launch {
 namespace {
 
-TEST(addresses, are_taken_apart) {
+TEST(addresses, are_split_into_host_and_port) {
   struct expected {
     std::string text, host, port;
   };
@@ -43,7 +43,7 @@ std::string of(role const& r, std::string const& name) {
   return it == r.environment.end() ? "none" : it->second;
 }
 
-TEST(plan, a_worker_is_process_0_where_there_is_no_chief) {
+TEST(plan, first_worker_is_process_0_without_a_chief) {
   auto const all = plan(request({{"worker", {{0, "[fd00::1]:5"}, {1, "[fd00::2]:5"}}}}));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(of(all[0], "JAX_COORDINATOR_BIND_ADDRESS"), "[::]:5");
@@ -52,7 +52,7 @@ TEST(plan, a_worker_is_process_0_where_there_is_no_chief) {
   EXPECT_EQ(of(all[1], "MASTER_ADDR"), "fd00::1");
 }
 
-TEST(plan, gaps_in_the_indices_are_no_gaps_in_the_ranks) {
+TEST(plan, gaps_in_the_indices_leave_no_gaps_in_the_ranks) {
   auto r = request({{"worker", {{0, "a:1"}, {3, "b:1"}}}});
   r.own = {"worker", 3};
   auto const all = plan(r);
@@ -73,7 +73,7 @@ TEST(plan, an_evaluator_need_not_be_in_the_cluster) {
   EXPECT_FALSE(all[0].serves);
 }
 
-TEST(plan, process_0_needs_a_port_unless_a_server_has_one) {
+TEST(plan, process_0_needs_a_port_unless_a_server_coordinates) {
   auto r = request({{"worker", {{0, "a"}, {1, "b"}}}});
   try {
     plan(r);
@@ -89,7 +89,7 @@ TEST(plan, process_0_needs_a_port_unless_a_server_has_one) {
   EXPECT_EQ(of(all[1], "MASTER_PORT"), "none");
 }
 
-TEST(plan, what_is_added_wins_and_what_was_inherited_about_roles_does_not_count) {
+TEST(plan, added_variables_win_and_inherited_roles_are_dropped) {
   auto r = request({{"worker", {{0, "a:1"}}}, {"ps", {{0, "p:1"}}}});
   r.inherited = {{"RANK", "9"}, {"HOME", "/h"}};
   r.added = {{"WORLD_SIZE", "8"}};

@@ -73,14 +73,14 @@ struct preloads : rank_launchers {
   static pid_t pid_of(json::value const& started) { return started.at("pid").to_number<pid_t>(); }
 };
 
-TEST_F(preloads, ranks_have_what_was_imported_and_one_parent_as_ever) {
+TEST_F(preloads, ranks_share_the_imports_and_have_the_launcher_as_parent) {
   launch(3, "import heavy, os\nprint(heavy.where != os.getpid(), os.getppid())\n", {"heavy"});
   for (auto const& e : told("ended", 3)) EXPECT_EQ(e.at("exit_status").to_number<int>(), 0);
   for (int rank : {0, 1, 2})
     EXPECT_EQ(log(rank), "True " + std::to_string(first_child_of(process.pid)) + "\n");
 }
 
-TEST_F(preloads, ranks_see_nothing_of_how_they_were_started) {
+TEST_F(preloads, ranks_see_no_trace_of_the_fork_server) {
   std::filesystem::create_directories(file("pkg"));
   write("pkg/__init__.py", "");
   write("pkg/probe.py", probe);
@@ -138,7 +138,7 @@ TEST_F(preloads, environment_changes_by_imports_are_kept) {
 }
 
 // The launcher signals the group of the process that a rank reports.
-TEST_F(preloads, a_rank_that_says_it_is_another_process_is_not_believed) {
+TEST_F(preloads, rank_that_reports_another_process_id_is_distrusted) {
   write("modules/lies.py",
         "import os\nreal, first = os.getpid, os.getpid()\n"
         "os.getpid = lambda: first if real() == first else 1\n");
@@ -147,7 +147,7 @@ TEST_F(preloads, a_rank_that_says_it_is_another_process_is_not_believed) {
   EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 4);
 }
 
-TEST_F(preloads, a_rank_that_says_it_is_another_rank_is_not_believed) {
+TEST_F(preloads, rank_that_reports_another_rank_is_distrusted) {
   write("modules/lies.py",
         "import os, time\nreal, launcher, first = os.getpid, os.getppid(), os.getpid()\n"
         "path = '" +
@@ -171,7 +171,7 @@ TEST_F(preloads, a_rank_that_says_it_is_another_rank_is_not_believed) {
   for (auto const& e : told("ended", 2)) EXPECT_EQ(e.at("exit_status").to_number<int>(), 4);
 }
 
-TEST_F(preloads, processes_of_multiprocessing_are_those_of_the_rank) {
+TEST_F(preloads, multiprocessing_state_is_that_of_the_rank) {
   launch(2,
          "import multiprocessing.process as p, os\n"
          "print(p.ORIGINAL_DIR == os.getcwd(), bytes(p.current_process().authkey).hex())\n",
@@ -181,7 +181,7 @@ TEST_F(preloads, processes_of_multiprocessing_are_those_of_the_rank) {
   EXPECT_NE(log(0), log(1));
 }
 
-TEST_F(preloads, ranks_begin_without_where_a_path_has_nothing_between_colons) {
+TEST_F(preloads, relative_pythonpath_disables_the_preload) {
   for (auto const* path : {"/a:", ":/a", "/a::/b", "lib"}) {
     start_command(1, {python, "-c", ""},
                   {{"env", {{"PYTHONPATH", path}}}, {"preload", words({"json"})}});
@@ -190,7 +190,7 @@ TEST_F(preloads, ranks_begin_without_where_a_path_has_nothing_between_colons) {
   }
 }
 
-TEST_F(preloads, ends_are_told_as_they_are) {
+TEST_F(preloads, exit_statuses_and_signals_are_reported) {
   launch(4,
          "import os, signal, sys, time\n"
          "rank = int(os.environ['RANK'])\n"
@@ -212,7 +212,7 @@ TEST_F(preloads, ends_are_told_as_they_are) {
   EXPECT_TRUE(last.at("stopped").as_bool());
 }
 
-TEST_F(preloads, the_next_attempt_has_the_same_fork_server) {
+TEST_F(preloads, next_attempt_uses_the_same_fork_server) {
   auto const script = "import heavy\nprint(heavy.where)\n";
   launch(2, script, {"heavy"});
   told("ended", 2);
@@ -226,7 +226,7 @@ TEST_F(preloads, the_next_attempt_has_the_same_fork_server) {
   EXPECT_FALSE(alive(std::stoi(first)));
 }
 
-TEST_F(preloads, a_fork_server_that_is_killed_takes_no_rank_along_and_another_one_follows) {
+TEST_F(preloads, killed_fork_server_ends_no_rank_and_is_replaced) {
   auto const script = "import heavy, os, time\nprint(heavy.where)\ntime.sleep(1000)\n";
   launch(1, script, {"heavy"});
   auto const rank = pid_of(told("started", 1)[0]);
@@ -244,7 +244,7 @@ TEST_F(preloads, a_fork_server_that_is_killed_takes_no_rank_along_and_another_on
   EXPECT_NE(log(0), std::to_string(server) + "\n");
 }
 
-TEST_F(preloads, ranks_begin_without_where_it_cannot_be_and_say_why) {
+TEST_F(preloads, failed_preload_is_reported_and_ranks_start_without_it) {
   std::pair<char const*, char const*> const all[] = {
       {"threads", "1 more thread after the imports (python3): a fork would be without"},
       {"broken", "import broken: ValueError: of no use"},
@@ -263,7 +263,7 @@ TEST_F(preloads, ranks_begin_without_where_it_cannot_be_and_say_why) {
   EXPECT_EQ(told("ended", 1)[0].at("not_started").as_string(), "'/no/python': no such command");
 }
 
-TEST_F(preloads, ranks_that_are_stopped_while_modules_are_imported_do_not_begin) {
+TEST_F(preloads, ranks_stopped_during_the_imports_do_not_start) {
   write("modules/slow.py", "import time\ntime.sleep(1000)\n");
   launch(2, "", {"slow"});
   say(R"({"stop": {"rank": [1], "grace_ms": 60000}})");
@@ -276,7 +276,7 @@ TEST_F(preloads, ranks_that_are_stopped_while_modules_are_imported_do_not_begin)
   EXPECT_EQ(wait(), 0);
 }
 
-TEST_F(preloads, nothing_outlives_its_end_or_its_launcher) {
+TEST_F(preloads, no_process_outlives_its_rank_or_the_launcher) {
   auto const script =
       "import heavy, os, subprocess, time\n"
       "print(heavy.where)\n"
@@ -308,7 +308,7 @@ TEST_F(preloads, nothing_outlives_its_end_or_its_launcher) {
   }
 }
 
-TEST_F(preloads, a_launcher_that_stays_goes_when_its_lease_runs_out) {
+TEST_F(preloads, kept_launcher_exits_at_the_end_of_its_lease) {
   launch(1, "import heavy\nprint(heavy.where)\n", {"heavy"});
   told("ended", 1);
   auto const server = std::stoi(log(0));
@@ -318,7 +318,7 @@ TEST_F(preloads, a_launcher_that_stays_goes_when_its_lease_runs_out) {
   EXPECT_FALSE(alive(server));
 }
 
-TEST_F(preloads, have_the_rights_of_a_user) {
+TEST_F(preloads, run_with_the_rights_of_the_given_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "takes root";
   namespace fs = std::filesystem;
   fs::permissions(directory.path(), fs::perms::others_exec | fs::perms::others_read,

@@ -20,7 +20,7 @@ std::string why_not(words const& command) {
   }
 }
 
-TEST(python_commands, are_taken_apart_as_python_does) {
+TEST(python_commands, are_parsed_as_python_does) {
   auto c = python_command_of({"python", "-uB", "-W", "error", "-Xdev", "t.py", "-m", "x"});
   EXPECT_EQ(c.interpreter, (words{"python", "-uB", "-W", "error", "-Xdev"}));
   EXPECT_EQ(c.mode, 's');
@@ -35,7 +35,7 @@ TEST(python_commands, are_taken_apart_as_python_does) {
   EXPECT_EQ(c.words, (words{"pass", "-c"}));
 }
 
-TEST(python_commands, say_why_they_are_none) {
+TEST(python_commands, other_commands_are_refused_with_the_reason) {
   EXPECT_EQ(why_not({"sh", "-c", "python x"}), "the command is not a Python program");
   EXPECT_EQ(why_not({"pythonic", "x"}), "the command is not a Python program");
   EXPECT_EQ(why_not({"venv/bin/python", "x"}), "the path of the interpreter is relative");
@@ -58,7 +58,7 @@ start_order order_of(std::string const& more, std::string const& second = "\"pyt
   return *parse_order(text, {{"PATH", "/bin"}}).start;
 }
 
-TEST(fork_plans, have_what_ranks_and_attempts_have_in_common) {
+TEST(fork_plans, contain_what_all_ranks_and_attempts_share) {
   auto order = order_of(R"("MINE": "1")");
   auto const plan = plan_forks(order);
   ASSERT_TRUE(plan);
@@ -71,7 +71,7 @@ TEST(fork_plans, have_what_ranks_and_attempts_have_in_common) {
   EXPECT_EQ(order.ranks[1].python->words, words{"b"});
 }
 
-TEST(fork_plans, say_of_each_rank_why_it_is_not_forked) {
+TEST(fork_plans, name_the_reason_for_each_rank_that_is_not_forked) {
   auto order = order_of("", R"("python3", "-O", "b")");
   EXPECT_TRUE(plan_forks(order));
   EXPECT_TRUE(order.ranks[0].python);

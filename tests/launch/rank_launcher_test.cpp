@@ -3,7 +3,7 @@
 namespace muster::launch {
 namespace {
 
-TEST_F(rank_launchers, start_ranks_store_what_they_print_and_tell_their_ends) {
+TEST_F(rank_launchers, start_ranks_store_their_output_and_report_their_ends) {
   start(3, "echo out $RANK $MUSTER_PROGRAM; echo err $RANK >&2; [ $RANK != 1 ] || exit 3; pwd");
   auto const all = ends();
   ASSERT_EQ(all.size(), 3u);
@@ -16,7 +16,7 @@ TEST_F(rank_launchers, start_ranks_store_what_they_print_and_tell_their_ends) {
   EXPECT_EQ(wait(), 0);
 }
 
-TEST_F(rank_launchers, store_a_line_that_stands_with_a_carriage_return) {
+TEST_F(rank_launchers, unfinished_line_is_stored_with_a_carriage_return) {
   start(1, "printf half; while [ ! -e $P/go ]; do sleep 0.05; done; echo ' done'");
   auto const until = clock::now() + 20s;
   while (read_file(file("0.log")) != "half\r" && clock::now() < until)
@@ -26,13 +26,13 @@ TEST_F(rank_launchers, store_a_line_that_stands_with_a_carriage_return) {
   EXPECT_EQ(read_file(file("0.log")), "half\rhalf done\n");
 }
 
-TEST_F(rank_launchers, have_nothing_of_the_environment_but_what_they_were_started_with) {
+TEST_F(rank_launchers, ranks_do_not_inherit_the_token_of_the_worker) {
   start(1, "env | grep -c ^MUSTER_; env | grep -v '^[A-Z_]*=' || :; [ -z \"$MUSTER_TOKEN\" ]",
         {{"env", {{"MINE", "1"}}}});
   EXPECT_EQ(ends().at(0).at("exit_status").to_number<int>(), 0);
 }
 
-TEST_F(rank_launchers, give_ranks_the_rights_of_a_user) {
+TEST_F(rank_launchers, run_ranks_with_the_rights_of_the_given_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "takes root";
   namespace fs = std::filesystem;
   fs::permissions(directory.path(), fs::perms::others_exec, fs::perm_options::add);
@@ -44,7 +44,7 @@ TEST_F(rank_launchers, give_ranks_the_rights_of_a_user) {
   EXPECT_EQ(read_file(file("0.log")), "nobody\nnogroup\nnobody\nnobody\npowerless\n");
 }
 
-TEST_F(rank_launchers, stop_one_at_once_and_the_others_after_the_grace) {
+TEST_F(rank_launchers, stop_one_rank_at_once_and_the_others_after_the_grace_period) {
   start(2, "trap '' TERM; echo $$ > $P/up.$RANK; while :; do sleep 0.1; done");
   pid_in("up.0");
   pid_in("up.1");
@@ -63,21 +63,21 @@ TEST_F(rank_launchers, stop_one_at_once_and_the_others_after_the_grace) {
   EXPECT_LT(clock::now() - began, 20s) << "a later order shortens the grace";
 }
 
-TEST_F(rank_launchers, leave_nothing_behind_when_the_worker_is_gone) {
+TEST_F(rank_launchers, no_process_survives_the_worker) {
   auto const pids = start_stubborn();
   orders.reset();
   wait();
   expect_gone(pids);
 }
 
-TEST_F(rank_launchers, leave_nothing_behind_when_the_launcher_is_killed) {
+TEST_F(rank_launchers, no_process_survives_a_killed_launcher) {
   auto const pids = start_stubborn();
   ::kill(first_child_of(process.pid), SIGKILL);
   wait();
   expect_gone(pids);
 }
 
-TEST_F(rank_launchers, leave_nothing_behind_when_the_guardian_is_killed) {
+TEST_F(rank_launchers, no_process_survives_a_killed_supervisor) {
   auto const pids = start_stubborn();
   ::kill(process.pid, SIGKILL);
   auto const all = ends();  // until the launcher has ended, too
@@ -85,7 +85,7 @@ TEST_F(rank_launchers, leave_nothing_behind_when_the_guardian_is_killed) {
   expect_gone(pids);
 }
 
-TEST_F(rank_launchers, say_the_last_end_when_nothing_of_any_rank_is_left) {
+TEST_F(rank_launchers, last_end_is_reported_once_all_processes_have_ended) {
   auto const pids = start_stubborn();
   say(R"({"stop": {"grace_ms": 1}})");
   for (int told = 0; told < 2;) {
@@ -96,7 +96,7 @@ TEST_F(rank_launchers, say_the_last_end_when_nothing_of_any_rank_is_left) {
   expect_gone(pids);
 }
 
-TEST_F(rank_launchers, tell_the_end_of_a_rank_whose_output_another_process_holds_open) {
+TEST_F(rank_launchers, end_is_reported_while_another_process_holds_the_output) {
   start(2,
         "if [ $RANK = 0 ]; then setsid sh -c \"echo \\$\\$ > $P/holder; exec sleep 1000\" & "
         "until [ -s $P/holder ]; do sleep 0.01; done; echo last; exit 3; fi; sleep 1000");
@@ -115,7 +115,7 @@ TEST_F(rank_launchers, tell_the_end_of_a_rank_whose_output_another_process_holds
   EXPECT_FALSE(alive(holder));
 }
 
-TEST_F(rank_launchers, kill_all_when_the_lease_runs_out) {
+TEST_F(rank_launchers, kill_all_ranks_at_the_end_of_the_lease) {
   auto const pids = start_stubborn();
   auto const at = [](clock::duration from_now) {
     return R"({"lease_until_ns": )" +
@@ -132,7 +132,7 @@ TEST_F(rank_launchers, kill_all_when_the_lease_runs_out) {
   expect_gone(pids);
 }
 
-TEST_F(rank_launchers, say_why_a_rank_could_not_be_started) {
+TEST_F(rank_launchers, failed_start_is_reported_with_the_reason) {
   start(1, "true", {{"working_dir", "/not/there"}});
   auto const all = ends();
   EXPECT_EQ(all.at(0).at("not_started").as_string(),
@@ -140,7 +140,7 @@ TEST_F(rank_launchers, say_why_a_rank_could_not_be_started) {
   EXPECT_EQ(wait(), 0);
 }
 
-TEST_F(rank_launchers, end_at_an_order_that_makes_no_sense) {
+TEST_F(rank_launchers, end_after_an_invalid_order) {
   say("{");
   EXPECT_EQ(wait(), 2);
 }

@@ -19,7 +19,7 @@ constexpr char two_hosts[] = R"({"logs": "/l", "work": "/w", "devices": {"1": "4
   "rank": [{"rank": 1, "type": "worker", "index": 1, "command": ["python", "t.py"]},
            {"rank": 2, "type": "worker", "index": 2, "command": ["python", "t.py"]}]}})";
 
-TEST(rank_orders, tell_each_rank_who_it_is) {
+TEST(rank_orders, set_the_environment_of_each_rank) {
   auto const order = parse_order(two_hosts, {{"PATH", "/bin"}, {"RANK", "77"}});
   ASSERT_TRUE(order.start);
   EXPECT_EQ(order.start->logs, "/l");
@@ -57,7 +57,7 @@ TEST(rank_orders, tell_each_rank_who_it_is) {
   EXPECT_EQ(order.start->ranks[1].program.environment.count("CUDA_VISIBLE_DEVICES"), 0u);
 }
 
-TEST(rank_orders, tell_where_the_store_of_torch_is_unless_the_user_says_so) {
+TEST(rank_orders, set_the_torch_store_unless_the_user_has_set_it) {
   std::string line = two_hosts;
   line.replace(line.find("\"index\": 1, "), 0, R"("store": "127.0.0.1:4711", )");
   auto const order = parse_order(line, {});
@@ -79,7 +79,7 @@ TEST(rank_orders, tell_where_the_store_of_torch_is_unless_the_user_says_so) {
   }
 }
 
-TEST(rank_orders, have_steps_said_by_the_rank_or_by_its_launcher) {
+TEST(rank_orders, steps_are_reported_by_the_rank_or_by_its_launcher) {
   auto line = std::string(two_hosts);
   line.replace(line.find("\"logs\""), 0, R"("steps": "/s/7.3.", )");
   auto const itself = parse_order(line, {}).start->ranks[0];
@@ -92,7 +92,7 @@ TEST(rank_orders, have_steps_said_by_the_rank_or_by_its_launcher) {
   EXPECT_EQ(read.step_pattern, "step (\\d+)");
 }
 
-TEST(rank_orders, number_ranks_of_types_of_any_name) {
+TEST(rank_orders, task_types_can_have_any_name) {
   auto const order = parse_order(R"({"start": {"task": [{"type": "ps", "address": ["h:1"]},
     {"type": "actor", "address": ["h:2"]}, {"type": "learner", "address": ["h:3"]}],
     "own_service": "h:4",
@@ -103,7 +103,7 @@ TEST(rank_orders, number_ranks_of_types_of_any_name) {
   EXPECT_EQ(v["MUSTER_COORDINATOR"], "h:4");
 }
 
-TEST(rank_orders, a_user_that_is_not_there_is_named) {
+TEST(rank_orders, unknown_user_is_named) {
   try {
     parse_order(R"({"user": "nobody-of-this-name", "start": {"rank": []}})", {});
     FAIL();
@@ -112,7 +112,7 @@ TEST(rank_orders, a_user_that_is_not_there_is_named) {
   }
 }
 
-TEST(rank_orders, to_stop_are_for_all_with_sigterm_unless_they_say_otherwise) {
+TEST(rank_orders, stop_order_sends_sigterm_to_all_ranks_by_default) {
   auto order = parse_order(R"({"stop": {"program": "7", "attempt": 1, "grace_ms": 20}})", {});
   ASSERT_TRUE(order.stop);
   EXPECT_TRUE(order.stop->ranks.empty());
@@ -138,7 +138,7 @@ class oom_kills_of_groups : public testing::Test {
   muster::test::temporary_directory groups_;
 };
 
-TEST_F(oom_kills_of_groups, of_version_2_are_in_memory_events) {
+TEST_F(oom_kills_of_groups, are_read_from_memory_events_in_version_2) {
   put("a/b/memory.events", "low 0\nhigh 4\nmax 0\noom 9\noom_kill 3\noom_group_kill 0\n");
   EXPECT_EQ(in("0::/a/b\n"), 3u);
   EXPECT_EQ(in("0::/a/c\n"), 0u);
@@ -146,7 +146,7 @@ TEST_F(oom_kills_of_groups, of_version_2_are_in_memory_events) {
   EXPECT_EQ(in("no groups at all\n"), 0u);
 }
 
-TEST_F(oom_kills_of_groups, of_version_1_are_in_memory_oom_control) {
+TEST_F(oom_kills_of_groups, are_read_from_memory_oom_control_in_version_1) {
   put("memory/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
   put("unified/memory.events", "oom_kill 1\n");
   EXPECT_EQ(in("4:cpu,cpuacct:/job\n3:memory:/job\n0::/\n"), 6u) << "both, on a hybrid host";

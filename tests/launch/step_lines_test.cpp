@@ -27,7 +27,7 @@ struct steps_in_lines : testing::Test {
   std::string const file = (dir / "7.1.0").string();
 };
 
-TEST_F(steps_in_lines, are_said_with_the_time_of_the_line) {
+TEST_F(steps_in_lines, are_recorded_with_the_time_of_the_line) {
   step_lines lines("step[ =:]+(\\d+)", file);
   for (auto const* line : {"loading", "epoch 1 step 4 loss 0.5", "step 4 again", "step=5",
                            "step: x", "step 99999999999999999999", "step 9007199254740993"})
@@ -40,7 +40,7 @@ TEST_F(steps_in_lines, are_said_with_the_time_of_the_line) {
   EXPECT_LE(p.entries[0].ns, p.entries[1].ns);
 }
 
-TEST_F(steps_in_lines, go_round_in_the_file) {
+TEST_F(steps_in_lines, ring_in_the_file_wraps_around) {
   step_lines lines("(\\d+)", file);
   for (std::size_t i = 0; i < steps::ring + 3; ++i) lines.take(std::to_string(i));
   auto const p = page();
@@ -56,7 +56,7 @@ TEST_F(steps_in_lines, only_the_beginning_of_a_long_line_is_searched) {
   EXPECT_EQ(page().count, 0);
 }
 
-TEST_F(steps_in_lines, are_nothing_where_there_is_no_file_or_no_pattern) {
+TEST_F(steps_in_lines, are_ignored_without_a_file_or_a_pattern) {
   for (auto const* pattern : {"(", "no group", ""}) {
     step_lines lines(pattern, file);
     lines.take("step 3 no group");
@@ -76,7 +76,7 @@ TEST_F(steps_in_lines, are_nothing_where_there_is_no_file_or_no_pattern) {
 }
 
 // A rank can truncate its file at any time.
-TEST_F(steps_in_lines, harm_nobody_when_the_file_is_cut) {
+TEST_F(steps_in_lines, truncated_file_is_harmless) {
   step_lines lines("(\\d+)", file);
   lines.take("1");
   ASSERT_EQ(::truncate(file.c_str(), 0), 0);

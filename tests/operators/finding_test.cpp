@@ -40,11 +40,11 @@ TEST(doctor, names_what_to_do_about_each_failure_of_a_connection) {
     expect(failed(other), "health", "server's log");
 }
 
-TEST(doctor, takes_a_timeout_over_https_for_a_port_without_tls) {
+TEST(doctor, timeout_over_https_suggests_a_port_without_tls) {
   expect(failed(http_failure::timed_out, "https://a:1"), "ports", "write http://");
 }
 
-TEST(doctor, of_several_servers_tells_the_first_that_it_knows_something_about) {
+TEST(doctor, first_known_problem_of_several_servers_is_reported) {
   expect(judged({.failures = {http_failure::refused, http_failure::name_unknown}}), "ports",
          "getent");
 }
@@ -57,7 +57,7 @@ json::value worker_of(std::string const& version, std::int64_t index) {
                       {"index", index}};
 }
 
-TEST(doctor, warns_of_workers_whose_version_is_not_the_servers) {
+TEST(doctor, workers_of_another_version_cause_a_warning) {
   auto const same = judge_versions("0.1.0", "0.1.0",
                                    {worker_of("0.1.0", 0), worker_of("0.1.0 (python 3.11.7)", 1)});
   ASSERT_EQ(same.size(), 2u);
@@ -82,14 +82,14 @@ TEST(doctor, names_what_to_do_about_each_refusal) {
   expect(answered(404, "", "", false), "ports", "another program answers");
 }
 
-TEST(doctor, knows_nothing_about_other_answers) {
+TEST(doctor, other_responses_refer_to_the_log_of_the_server) {
   expect(answered(404, "NOT_FOUND", "", false), "health", "server's log");
   expect(answered(401, "", "", true), "health", "server's log");
   expect(answered(403, "PERMISSION_DENIED", "function", true), "health", "server's log");
   expect(answered(500, "INTERNAL", "", false), "health", "server's log");
 }
 
-TEST(doctor, reads_an_answer_as_a_problem_of_a_server_or_of_something_else) {
+TEST(doctor, responses_of_other_programs_are_recognised) {
   auto const ours = rest::problem(
       {403, {}, R"({"status":403,"detail":"d","code":"PERMISSION_DENIED","field":"role"})"});
   EXPECT_STREQ(ours.what(), "d");

@@ -37,7 +37,7 @@ struct machine_test : testing::Test {
   std::string root;
 };
 
-TEST_F(machine_test, host_without_limits) {
+TEST_F(machine_test, host_without_limits_has_its_own_totals) {
   auto const m = read();
   EXPECT_EQ(m.memory_total, 1000u << 10);
   EXPECT_EQ(m.memory, 600u << 10);
@@ -47,7 +47,7 @@ TEST_F(machine_test, host_without_limits) {
   EXPECT_TRUE(m.memory_users.empty());
 }
 
-TEST_F(machine_test, figures_of_a_second) {
+TEST_F(machine_test, rates_are_averages_since_the_last_reading) {
   auto const at = machine_reader::clock::now();
   write("/proc/net/dev", "x\n    lo: 9 0 0 0 0 0 0 0 9 0\n  eth0:100 0 0 0 0 0 0 0 200 0\n");
   write("/proc/diskstats",
@@ -68,7 +68,7 @@ TEST_F(machine_test, figures_of_a_second) {
   EXPECT_FALSE(reader.read(at + 4s).received) << "a device has gone";
 }
 
-TEST_F(machine_test, second_version_of_control_groups) {
+TEST_F(machine_test, control_groups_of_version_2_set_the_limits) {
   write("/proc/self/cgroup", "0::/a/b\n");
   write("/sys/fs/cgroup/a/b/memory.max", "max\n");
   write("/sys/fs/cgroup/a/memory.max", "409600\n");
@@ -86,7 +86,7 @@ TEST_F(machine_test, second_version_of_control_groups) {
   EXPECT_EQ(reader.read(at + 1s).cpu, 0.25);
 }
 
-TEST_F(machine_test, first_version_of_control_groups) {
+TEST_F(machine_test, control_groups_of_version_1_set_the_limits) {
   write("/proc/self/cgroup", "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "409600\n");  // as seen in the container
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "307200\n");
@@ -99,13 +99,13 @@ TEST_F(machine_test, first_version_of_control_groups) {
   EXPECT_EQ(m.cpus, 1);
 }
 
-TEST_F(machine_test, limits_that_are_none) {
+TEST_F(machine_test, unlimited_control_groups_are_ignored) {
   write("/proc/self/cgroup", "5:memory:/\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(read().memory_total, 1000u << 10);
 }
 
-TEST_F(machine_test, who_has_the_memory) {
+TEST_F(machine_test, largest_memory_users_are_listed) {
   write("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 50 kB\n");
   auto const process = [&](int pid, std::string const& name, int parent, int pages) {
     std::string text = std::to_string(pid) + " (" + name + ") S " + std::to_string(parent);
@@ -125,12 +125,12 @@ TEST_F(machine_test, who_has_the_memory) {
   EXPECT_EQ(users[2].name, "worker");
 }
 
-TEST_F(machine_test, nothing_can_be_read) {
+TEST_F(machine_test, unreadable_machine_has_no_measurements) {
   auto const m = machine_reader(root + "/none", no_driver).read();
   EXPECT_FALSE(m.memory || m.memory_total || m.cpu || m.cpus || m.sent || m.read);
 }
 
-TEST_F(machine_test, gpus) {
+TEST_F(machine_test, gpus_are_measured) {
   auto const m = machine_reader(root, MUSTER_FAKE_NVML).read();
   ASSERT_EQ(m.gpus.size(), 2u);
   EXPECT_EQ(m.gpus[0].name, "Fake H100");
@@ -140,7 +140,7 @@ TEST_F(machine_test, gpus) {
   EXPECT_FALSE(m.gpus[1].busy);
 }
 
-TEST(machine_watch, tells_of_this_machine) {
+TEST(machine_watch, measures_this_machine) {
   std::promise<machine> told;
   machine_watch const watch([&, first = true](machine m) mutable {
     if (std::exchange(first, false)) told.set_value(std::move(m));
@@ -151,7 +151,7 @@ TEST(machine_watch, tells_of_this_machine) {
   EXPECT_TRUE(m.cpu);
 }
 
-TEST(machine_watch, costs_at_most_a_thousandth_of_a_core) {
+TEST(machine_watch, uses_at_most_a_thousandth_of_a_core) {
   machine_reader reader;
   reader.read();
   auto const used = [] {

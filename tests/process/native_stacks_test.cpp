@@ -75,7 +75,7 @@ struct native_stacks_of_a_child : testing::Test {
   pid_t pid = -1;
 };
 
-TEST_F(native_stacks_of_a_child, name_its_functions_from_the_newest_on) {
+TEST_F(native_stacks_of_a_child, name_its_functions_innermost_first) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
   auto const said = frames();
@@ -89,7 +89,7 @@ TEST_F(native_stacks_of_a_child, name_its_functions_from_the_newest_on) {
   EXPECT_EQ(frames(), said);
 }
 
-TEST_F(native_stacks_of_a_child, are_those_of_one_that_is_stopped_which_stays_so) {
+TEST_F(native_stacks_of_a_child, stopped_process_has_stacks_and_stays_stopped) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
   ::kill(pid, SIGSTOP);
@@ -101,7 +101,7 @@ TEST_F(native_stacks_of_a_child, are_those_of_one_that_is_stopped_which_stays_so
 }
 
 // A system call that a signal would interrupt continues, for its full duration.
-TEST_F(native_stacks_of_a_child, end_no_call_that_it_waits_in) {
+TEST_F(native_stacks_of_a_child, interrupt_no_blocking_call) {
   begin([this] {
     timespec const long_enough{0, 400'000'000};
     timespec left{};
@@ -141,7 +141,7 @@ TEST_F(native_stacks_of_a_child, stacks_are_limited_and_equal_ones_are_grouped) 
 }
 
 // A partly symbolized text would differ each time.
-TEST_F(native_stacks_of_a_child, are_none_when_it_is_too_late_for_the_first_thread) {
+TEST_F(native_stacks_of_a_child, are_empty_if_the_deadline_precedes_the_first_thread) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
   auto s = sample(pid, clock::now() + 5s);
@@ -163,7 +163,7 @@ TEST_F(native_stacks_of_a_child, are_none_when_it_is_too_late_for_the_first_thre
       << "the last one is taken for it";
 }
 
-TEST_F(native_stacks_of_a_child, come_from_whole_bytes_alone) {
+TEST_F(native_stacks_of_a_child, truncated_stack_data_is_refused) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
   auto const s = sample(pid, clock::now() + 5s);
@@ -196,7 +196,7 @@ TEST_F(native_stacks_of_a_child, come_from_whole_bytes_alone) {
   (void)frame_finder().frames_of(wild, clock::now() + 5s);
 }
 
-TEST(native_stacks_of_this_process, are_those_of_all_other_threads) {
+TEST(native_stacks_of_this_process, include_all_other_threads) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   file_descriptor const from(ends[0]), to(ends[1]);
@@ -212,7 +212,7 @@ TEST(native_stacks_of_this_process, are_those_of_all_other_threads) {
   other.join();
 }
 
-TEST(native_stacks_of_nobody, are_none) {
+TEST(native_stacks_of_nobody, are_empty) {
   EXPECT_TRUE(sample(1 << 30, clock::now() + 1s).threads.empty());
   EXPECT_EQ(frame_finder().frames_of({}, clock::now() + 1s), "");
   frame_finder const without("libno-such-library.so");

@@ -21,14 +21,14 @@ process_end shell(std::string const& script, process_options o = {}, std::stop_t
   return run_process(o, stop);
 }
 
-TEST(process, gives_exit_code_and_output) {
+TEST(process, exit_code_and_output_are_returned) {
   auto const end = shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_EQ(end.stdout_tail, "out\n");
   EXPECT_EQ(end.stderr_tail, "err\n");
 }
 
-TEST(process, gives_input_environment_and_directory) {
+TEST(process, input_environment_and_directory_are_passed) {
   process_options o;
   o.standard_input = std::string(200'000, 'i');
   o.env = {{"MUSTER_TEST", "set"}};
@@ -44,7 +44,7 @@ TEST(process, keeps_the_tail_of_long_output) {
   EXPECT_TRUE(end.stdout_tail.ends_with("99999\n100000\n"));
 }
 
-TEST(process, reports_a_progress_bar_while_it_is_drawn_and_as_one_line_at_its_end) {
+TEST(process, progress_bar_is_reported_as_one_updated_line) {
   process_options o;
   std::vector<std::string> lines;
   std::stop_source stop;
@@ -59,7 +59,7 @@ TEST(process, reports_a_progress_bar_while_it_is_drawn_and_as_one_line_at_its_en
   EXPECT_EQ(lines, (std::vector<std::string>{"first", "50%\r", "100%", "end"}));
 }
 
-TEST(line_splitter, keeps_what_a_terminal_shows_of_a_line) {
+TEST(line_splitter, keeps_the_text_that_a_terminal_would_show) {
   std::vector<std::string> lines;
   line_splitter splitter([&](std::string_view l) { lines.emplace_back(l); }, 10);
   for (char const* piece : {"a\r\nb\r", "\n0123456789\r0", "12\r", "3", "\r", "\r4\n", "\n",
@@ -88,7 +88,7 @@ TEST(line_splitter, reports_an_unfinished_line_once_per_second) {
   EXPECT_EQ(lines, (std::vector<std::string>{"1\r", "2\r", "2"}));
 }
 
-TEST(process, tells_each_line_when_it_is_printed) {
+TEST(process, lines_are_reported_as_they_are_printed) {
   process_options o;
   std::vector<std::string> lines;
   std::stop_source stop;
@@ -103,7 +103,7 @@ TEST(process, tells_each_line_when_it_is_printed) {
   EXPECT_EQ(lines, (std::vector<std::string>{"err bad", "out one", "out two"}));
 }
 
-TEST(process, tells_a_last_line_without_newline_and_long_lines_in_pieces) {
+TEST(process, unterminated_and_long_lines_are_reported) {
   process_options o;
   std::vector<std::size_t> sizes;
   o.on_line = [&](process_stream, std::string_view line) { sizes.push_back(line.size()); };
@@ -111,11 +111,11 @@ TEST(process, tells_a_last_line_without_newline_and_long_lines_in_pieces) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{8192, 8192, 20000 - 2 * 8192, 3}));
 }
 
-TEST(process, says_which_signal_ended_it) {
+TEST(process, terminating_signal_is_reported) {
   EXPECT_EQ(shell("kill -TERM $$").exit_code, 128 + 15);
 }
 
-TEST(process, cannot_start_what_is_not_there) {
+TEST(process, missing_command_cannot_be_started) {
   process_options o;
   o.argv = {"/nowhere/program"};
   EXPECT_THROW(run_process(o, {}), std::system_error);
@@ -125,7 +125,7 @@ TEST(process, cannot_start_what_is_not_there) {
   EXPECT_THROW(run_process(o, {}), std::invalid_argument);
 }
 
-TEST(process, stops_at_once_when_asked) {
+TEST(process, stop_request_ends_the_process_at_once) {
   std::stop_source stop;
   std::jthread const asking([&stop] {
     std::this_thread::sleep_for(milliseconds(50));
@@ -137,7 +137,7 @@ TEST(process, stops_at_once_when_asked) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-TEST(process, kills_what_does_not_heed_the_signal) {
+TEST(process, process_that_ignores_the_signal_is_killed) {
   test::temporary_directory const directory;
   auto const ready = directory.path() + "/ready";
   std::stop_source stop;
@@ -151,7 +151,7 @@ TEST(process, kills_what_does_not_heed_the_signal) {
   EXPECT_EQ(shell(script, o, stop.get_token()).exit_code, 128 + 9);
 }
 
-TEST(process, does_not_wait_for_what_it_left_behind) {
+TEST(process, does_not_wait_for_leftover_processes) {
   process_options o;
   o.linger = milliseconds(50);
   auto const start = std::chrono::steady_clock::now();

@@ -18,7 +18,7 @@ class leadership_of_three : public testing::Test {
   leader_choice::time_point now{};
 };
 
-TEST_F(leadership_of_three, nobody_leads_before_somebody_says_so) {
+TEST_F(leadership_of_three, there_is_no_leader_before_a_server_claims_it) {
   EXPECT_EQ(leader(), std::nullopt);
   answered(0, false);
   EXPECT_EQ(leader(), std::nullopt);
@@ -26,7 +26,7 @@ TEST_F(leadership_of_three, nobody_leads_before_somebody_says_so) {
   EXPECT_EQ(leader(), 2u);
 }
 
-TEST_F(leadership_of_three, who_leads_stays_while_others_say_the_same) {
+TEST_F(leadership_of_three, leader_stays_until_it_reports_otherwise) {
   answered(1, true);
   answered(0, true);
   EXPECT_EQ(leader(), 1u);
@@ -36,7 +36,7 @@ TEST_F(leadership_of_three, who_leads_stays_while_others_say_the_same) {
   EXPECT_EQ(leader(), std::nullopt);
 }
 
-TEST_F(leadership_of_three, a_silent_leader_gives_way_to_one_that_serves) {
+TEST_F(leadership_of_three, silent_leader_is_replaced_by_a_serving_server) {
   answered(0, true);
   asked(0);
   after(900ms);
@@ -49,7 +49,7 @@ TEST_F(leadership_of_three, a_silent_leader_gives_way_to_one_that_serves) {
   EXPECT_EQ(leader(), 1u);
 }
 
-TEST_F(leadership_of_three, a_silent_leader_stays_while_no_other_serves) {
+TEST_F(leadership_of_three, silent_leader_stays_while_no_other_server_serves) {
   answered(0, true);
   asked(0);
   after(4s);
@@ -59,7 +59,7 @@ TEST_F(leadership_of_three, a_silent_leader_stays_while_no_other_serves) {
   EXPECT_EQ(leader(), std::nullopt);
 }
 
-TEST_F(leadership_of_three, one_that_is_silent_is_not_chosen) {
+TEST_F(leadership_of_three, silent_server_is_not_chosen) {
   answered(0, true);
   answered(1, true);
   answered(2, true);

@@ -62,7 +62,7 @@ class proxied : public testing::Test {
   std::string admin;
 };
 
-TEST_F(proxied, agents_are_let_in_by_who_they_are_and_not_by_their_relay) {
+TEST_F(proxied, agents_are_admitted_by_their_own_address) {
   serve();
   for (auto const* name : {"train", "eval"}) {
     auto const address = address_of(name);
@@ -74,7 +74,7 @@ TEST_F(proxied, agents_are_let_in_by_who_they_are_and_not_by_their_relay) {
   }
 }
 
-TEST_F(proxied, agents_that_speak_TLS_too) {
+TEST_F(proxied, tls_agents_are_admitted_by_their_own_address) {
   ASSERT_EQ(c.run({"tls", "init", c.file("tls").string()}).status, 0);
   auto const pem = [&](char const* name) { return (c.file("tls") / name).string(); };
   serve({"--proxy-from", "127.0.0.1", "--tls-cert", pem("server.pem"), "--tls-key",
@@ -89,7 +89,7 @@ TEST_F(proxied, agents_that_speak_TLS_too) {
   }
 }
 
-TEST_F(proxied, what_is_told_of_REST_names_the_true_address) {
+TEST_F(proxied, events_of_rest_requests_name_the_client_address) {
   serve();
   test::proxy relay(c.http(), header("fd00::7"));
   auto const made = as_admin({"token", "create", "--role", "viewer"}, "http://" + relay.address());
@@ -99,7 +99,7 @@ TEST_F(proxied, what_is_told_of_REST_names_the_true_address) {
   EXPECT_EQ(as_admin({"jobs"}).status, 0) << "and no header is as good, from a relay, too";
 }
 
-TEST_F(proxied, a_header_from_elsewhere_is_closed_and_told_once) {
+TEST_F(proxied, header_from_an_untrusted_address_is_refused_and_logged_once) {
   auto& server = serve({});
   test::proxy grpc(c.grpc(), header("192.168.7.7")), http(c.http(), header("192.168.7.7"));
   auto const asked = as_admin({"jobs"}, "http://" + http.address());
@@ -110,7 +110,7 @@ TEST_F(proxied, a_header_from_elsewhere_is_closed_and_told_once) {
   EXPECT_CONTAINS(log, "was refused: the sender is in none of the networks of --proxy-from");
 }
 
-TEST_F(proxied, muster_proxy_sends_what_the_server_believes) {
+TEST_F(proxied, server_accepts_the_header_of_muster_proxy) {
   serve({"--proxy-from", "127.0.0.0/8,::1", "--agents-from", "127.0.0.0/8"});
   auto& p = c.spawn({"proxy", "--listen", "127.0.0.1:0", "--upstream", c.grpc(), "--upstream-http",
                      c.http(), "--send-proxy-v2", "--check-every", "50ms", "--ready-file",

@@ -48,7 +48,7 @@ class proxied_pair : public testing::Test {
   std::string data, address;
 };
 
-TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
+TEST_F(proxied_pair, worker_follows_the_leader) {
   auto& first = serve(a);
   auto& p = proxy();
   auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
@@ -69,7 +69,7 @@ TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
   EXPECT_TRUE(p.says("stopping on SIGTERM"));
 }
 
-TEST_F(proxied_pair, who_dials_while_nobody_leads_is_served_later) {
+TEST_F(proxied_pair, connection_without_a_leader_is_served_later) {
   auto& first = serve(a);
   end(first, SIGTERM);
   auto& p = proxy();
@@ -81,7 +81,7 @@ TEST_F(proxied_pair, who_dials_while_nobody_leads_is_served_later) {
   EXPECT_EQ(worker.errors().find("refused"), std::string::npos) << worker.errors();
 }
 
-TEST(proxy, says_what_is_wrong_with_its_flags) {
+TEST(proxy, invalid_flags_are_reported) {
   cluster c;
   auto const complains = [&](words const& flags, std::string const& part) {
     words all{"proxy"};

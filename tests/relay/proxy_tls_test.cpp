@@ -66,7 +66,7 @@ class secured : public testing::Test {
   std::string const nobody = "127.0.0.1:9";
 };
 
-TEST_F(secured, agents_in_plaintext_reach_servers_that_ask_for_certificates) {
+TEST_F(secured, plaintext_agents_reach_servers_that_require_certificates) {
   auto flags = here(command_of_page("muster serve --grpc 0.0.0.0:8476 --http 0.0.0.0:8477 --tls"));
   ASSERT_EQ(flags.at(0), "serve");
   flags.erase(flags.begin(), flags.begin() + 5);  // and its addresses
@@ -94,7 +94,7 @@ TEST_F(secured, agents_in_plaintext_reach_servers_that_ask_for_certificates) {
   EXPECT_EQ(p.errors().find("broke"), std::string::npos) << p.errors();
 }
 
-TEST_F(secured, a_proxy_without_the_certificate_says_what_the_server_wants) {
+TEST_F(secured, proxy_without_the_required_certificate_reports_it) {
   c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
            pem("ca.pem"), "--tls-client-required"});
   auto& without = proxy(plain({"--upstream-tls", "--ca", pem("ca.pem")}));
@@ -106,7 +106,7 @@ TEST_F(secured, a_proxy_without_the_certificate_says_what_the_server_wants) {
   EXPECT_TRUE(plaintext.says("the server may require TLS"));
 }
 
-TEST_F(secured, tls_from_end_to_end_passes_as_it_is) {
+TEST_F(secured, end_to_end_tls_passes_unchanged) {
   c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key")});
   auto& p = proxy(plain({"--ca", pem("ca.pem")}));
   ASSERT_TRUE(p.says("the leader is"));
@@ -116,7 +116,7 @@ TEST_F(secured, tls_from_end_to_end_passes_as_it_is) {
   EXPECT_EQ(s.call<int>("muster.echo", 5).get(), 5) << p.errors();
 }
 
-TEST_F(secured, a_certificate_that_is_replaced_is_shown_from_then_on) {
+TEST_F(secured, replaced_certificate_is_used_for_new_connections) {
   c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
            pem("ca.pem"), "--tls-client-required"});
   // First, the certificate of another authority.
@@ -130,7 +130,7 @@ TEST_F(secured, a_certificate_that_is_replaced_is_shown_from_then_on) {
   EXPECT_TRUE(p.says("the leader is"));
 }
 
-TEST(proxy_tls, flags_that_do_not_fit_are_named) {
+TEST(proxy_tls, conflicting_flags_are_named) {
   cluster c;
   auto const refused = [&](words more) {
     words all{"proxy", "--listen", "127.0.0.1:0", "--upstream", "a:1"};

@@ -112,7 +112,7 @@ class relay_test : public testing::Test {
   std::thread thread;
 };
 
-TEST_F(relay_test, leads_to_the_leader_and_passes_each_end_on) {
+TEST_F(relay_test, connects_to_the_leader_and_forwards_each_half_close) {
   b.status = 200;
   start();
   auto c = client();
@@ -128,7 +128,7 @@ TEST_F(relay_test, leads_to_the_leader_and_passes_each_end_on) {
   EXPECT_TRUE(a.waits_for_nobody());
 }
 
-TEST_F(relay_test, says_who_dialled_where_that_is_wanted) {
+TEST_F(relay_test, sends_the_client_address_if_configured) {
   options.send_proxy = true;
   b.status = 200;
   start();
@@ -142,7 +142,7 @@ TEST_F(relay_test, says_who_dialled_where_that_is_wanted) {
   EXPECT_EQ(read(c, 6), "answer");
 }
 
-TEST_F(relay_test, holds_connections_while_nobody_leads) {
+TEST_F(relay_test, holds_connections_without_a_leader) {
   start();
   await_line("no server is the leader; new connections are held");
   auto c = client();
@@ -154,14 +154,14 @@ TEST_F(relay_test, holds_connections_while_nobody_leads) {
   await_line("the leader is " + a.where().where.text());
 }
 
-TEST_F(relay_test, resets_what_was_held_for_too_long) {
+TEST_F(relay_test, connection_held_for_too_long_is_reset) {
   options.hold_max = 50ms;
   start();
   auto c = client();
   EXPECT_EQ(read_end(c), asio::error::connection_reset);
 }
 
-TEST_F(relay_test, a_change_of_leader_resets_the_connections_to_the_old_one) {
+TEST_F(relay_test, change_of_leader_resets_connections_to_the_old_one) {
   a.status = 200;
   start();
   auto c = client();
@@ -184,7 +184,7 @@ TEST_F(relay_test, a_change_of_leader_resets_the_connections_to_the_old_one) {
   EXPECT_EQ(read(third, 1), "y");
 }
 
-TEST_F(relay_test, a_reset_is_passed_on) {
+TEST_F(relay_test, reset_is_forwarded) {
   a.status = 200;
   start();
   auto c = client();
@@ -196,7 +196,7 @@ TEST_F(relay_test, a_reset_is_passed_on) {
   EXPECT_EQ(read_end(c), asio::error::connection_reset);
 }
 
-TEST_F(relay_test, a_leader_that_refuses_is_tried_again) {
+TEST_F(relay_test, connection_refused_by_the_leader_is_retried) {
   fake_server deaf(own);  // bound, but not listening
   deaf.status = 200;
   options.upstreams = {deaf.where()};
@@ -213,7 +213,7 @@ TEST_F(relay_test, a_leader_that_refuses_is_tried_again) {
 }
 
 // A receiver that does not read blocks its sender, and no byte is lost.
-TEST_F(relay_test, what_is_not_read_is_not_taken) {
+TEST_F(relay_test, slow_reader_stops_the_sender) {
   a.status = 200;
   start();
   auto c = client();
@@ -245,7 +245,7 @@ TEST_F(relay_test, what_is_not_read_is_not_taken) {
   EXPECT_EQ(wrong, 0u);
 }
 
-TEST_F(relay_test, beyond_connections_max_clients_wait_in_the_systems_queue) {
+TEST_F(relay_test, clients_beyond_the_limit_wait_in_the_backlog) {
   options.connections_max = 1;
   a.status = 200;
   start();
@@ -261,7 +261,7 @@ TEST_F(relay_test, beyond_connections_max_clients_wait_in_the_systems_queue) {
   EXPECT_EQ(read(other, 5), "later");
 }
 
-TEST_F(relay_test, beyond_held_max_too_and_who_gives_up_makes_room) {
+TEST_F(relay_test, held_connections_are_limited_and_leaving_clients_free_a_place) {
   options.held_max = 1;
   start();
   auto first = client();
@@ -275,7 +275,7 @@ TEST_F(relay_test, beyond_held_max_too_and_who_gives_up_makes_room) {
   EXPECT_EQ(read(s, 6), "second");
 }
 
-TEST_F(relay_test, of_many_that_were_held_each_gets_its_own_bytes) {
+TEST_F(relay_test, many_held_connections_get_their_own_bytes) {
   constexpr std::size_t n = 200;
   start();
   std::vector<tcp::socket> clients;
@@ -292,7 +292,7 @@ TEST_F(relay_test, of_many_that_were_held_each_gets_its_own_bytes) {
     EXPECT_EQ(read(clients[i], 12), "you are " + std::to_string(1000 + i));
 }
 
-TEST_F(relay_test, stops_with_connections_of_every_kind) {
+TEST_F(relay_test, stops_with_connections_in_every_state) {
   a.status = 200;
   start();
   auto relayed = client();

@@ -11,7 +11,7 @@ test::http_reply not_leading(test::http_seen const&) {
   return {503, R"({"code":"UNAVAILABLE","leader":"127.0.0.1:1"})"};
 }
 
-TEST(several_urls, are_asked_who_serves) {
+TEST(several_urls, serving_server_is_found) {
   test::http_service standby(not_leading);
   cluster c;
   c.serve();
@@ -22,7 +22,7 @@ TEST(several_urls, are_asked_who_serves) {
   EXPECT_EQ(c.run({"jobs"}, {}, {{"MUSTER_URL", urls}}).status, 0);
 }
 
-TEST(several_urls, a_verb_waits_for_one_that_takes_over) {
+TEST(several_urls, command_waits_for_a_failover) {
   cluster a, b;
   auto const data = a.file("data").string();
   auto& first = a.serve({"--data-dir", data});
@@ -36,7 +36,7 @@ TEST(several_urls, a_verb_waits_for_one_that_takes_over) {
   EXPECT_EQ(asking.output(), "v");
 }
 
-TEST(several_urls, of_which_none_serves_are_named) {
+TEST(several_urls, all_servers_are_named_if_none_serves) {
   test::http_service standby(not_leading);
   cluster c;
   auto const f = c.run({"kv", "get", "k", "--url", "http://127.0.0.1:1," + standby.url()});
@@ -47,7 +47,7 @@ TEST(several_urls, of_which_none_serves_are_named) {
   EXPECT_EQ(wrong.status, 2) << wrong.err;
 }
 
-TEST(several_urls, what_changes_something_is_not_done_twice) {
+TEST(several_urls, request_that_changes_something_is_not_repeated) {
   std::atomic<int> posts = 0;
   test::http_service breaks([&](test::http_seen const& seen) {
     if (seen.method == "GET") return test::http_reply{};
@@ -63,7 +63,7 @@ TEST(several_urls, what_changes_something_is_not_done_twice) {
   EXPECT_EQ(c.status_of("/api/v1/clusters/x"), 404u);
 }
 
-TEST(several_urls, one_that_does_not_serve_any_more_gives_way) {
+TEST(several_urls, server_that_stops_serving_is_replaced) {
   std::atomic<bool> serves = true;
   test::http_service was([&](test::http_seen const& seen) {
     if (seen.target == "/readyz" && serves.exchange(false)) return test::http_reply{};

@@ -70,17 +70,17 @@ void hand_over(std::size_t n, bool together, std::size_t threads_min, std::size_
   EXPECT_LE(taker.threads.size(), threads_max);
 }
 
-TEST(answer_writers, few_are_handed_over_by_the_engine) {
+TEST(answer_writers, few_answers_are_handed_over_by_the_engine) {
   hand_over(1, false, 1, 1);
   hand_over(31, false, 1, 1);
 }
 
-TEST(answer_writers, many_are_handed_over_by_several_threads_each_once) {
+TEST(answer_writers, many_answers_are_handed_over_once_each_by_several_threads) {
   hand_over(32, true, 2, 3);
   hand_over(2'000, true, 2, 3);
 }
 
-TEST(answer_writers, a_turn_with_an_error_is_handed_over_in_order) {
+TEST(answer_writers, turn_with_an_error_is_handed_over_in_order) {
   hand_over(200, false, 1, 1, 0);
   hand_over(200, false, 1, 1, 199);
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using grpc::StatusCode;
 
-TEST(coordination_fault, payloads_of_both_dialects) {
+TEST(coordination_fault, payloads_are_encoded_in_both_dialects) {
   coordination::fault f;
   f.code = muster::code::internal;
   f.message = "why";
@@ -45,7 +45,7 @@ TEST(coordination_fault, payloads_of_both_dialects) {
   }
 }
 
-TEST(coordination_fault, of_the_first_task_is_told_from_one_of_nobody) {
+TEST(coordination_fault, fault_of_the_first_task_differs_from_a_fault_without_a_task) {
   coordination::fault f;
   f.code = muster::code::unavailable;
   auto const error = [&f](coordination::task_index source) {
@@ -69,7 +69,7 @@ TEST(coordination_fault, no_payload_means_no_details) {
   EXPECT_EQ(server::to_grpc(f, server::dialect::xla, nullptr).error_details(), "");
 }
 
-TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
+TEST(coordination_fault, text_is_cut_to_the_size_limit_of_trailers) {
   coordination::fault f;
   f.code = muster::code::internal;
   for (std::string const& piece : {std::string("plain "), std::string("\n"), std::string("é")}) {
@@ -84,7 +84,7 @@ TEST(coordination_fault, text_is_cut_to_what_the_trailers_hold) {
   }
 }
 
-TEST(coordination_peer, reads_as_people_write_it) {
+TEST(coordination_peer, is_formatted_as_host_and_port) {
   EXPECT_EQ(server::readable_peer("ipv4:127.0.0.1:4711"), "127.0.0.1:4711");
   EXPECT_EQ(server::readable_peer("ipv6:%5B::1%5D:4711"), "[::1]:4711");
   EXPECT_EQ(server::readable_peer("ipv6:[::1]:4711"), "[::1]:4711");
@@ -116,7 +116,7 @@ class coordination_wire : public testing::Test, protected served_agents {
   }
 };
 
-TEST_F(coordination_wire, bytes_that_are_no_message_are_refused) {
+TEST_F(coordination_wire, malformed_message_is_refused) {
   server.emplace(loose(1));
   for (auto const* package : {"xla.coordination", "tensorflow"}) {
     auto const method = "/" + std::string(package) + ".CoordinationService/";
@@ -131,7 +131,7 @@ TEST_F(coordination_wire, bytes_that_are_no_message_are_refused) {
             StatusCode::NOT_FOUND);
 }
 
-TEST_F(coordination_wire, large_values_and_long_keys) {
+TEST_F(coordination_wire, large_values_and_long_keys_are_accepted) {
   server.emplace(loose(1));
   auto& a = agent();
   ASSERT_TRUE(a.connect().ok());
@@ -167,7 +167,7 @@ TEST_F(coordination_wire, parked_calls_of_vanished_callers_are_dropped) {
   EXPECT_TRUE(server->eventually([](test_server::inside& s) { return s.service.calls() == 0; }));
 }
 
-TEST_F(coordination_wire, a_thousand_parked_calls_are_woken_by_one_key) {
+TEST_F(coordination_wire, one_key_wakes_a_thousand_parked_calls) {
   server.emplace(loose(1));
   auto& a = agent();
   ASSERT_TRUE(a.connect().ok());
@@ -206,7 +206,7 @@ TEST_F(coordination_wire, calls_beyond_the_limit_are_refused) {
   EXPECT_TRUE(a.insert("k", "v").get().ok());
 }
 
-TEST_F(coordination_wire, a_cluster_without_tasks_says_how_to_declare_them) {
+TEST_F(coordination_wire, error_of_a_cluster_without_tasks_explains_how_to_declare_them) {
   server.emplace(coordination::cluster_spec{});
   auto const a = agent().register_task().get();
   EXPECT_EQ(a.code, StatusCode::INVALID_ARGUMENT);
@@ -224,7 +224,7 @@ class clusters_by_port : public coordination_wire {
   }
 };
 
-TEST_F(clusters_by_port, each_cluster_has_its_own) {
+TEST_F(clusters_by_port, each_cluster_has_its_own_port) {
   auto& a = agent(0);
   auto& b = agent(0, server->address("beta"));
   ASSERT_TRUE(a.connect().ok());
@@ -239,7 +239,7 @@ TEST_F(clusters_by_port, each_cluster_has_its_own) {
   EXPECT_TRUE(peer.starts_with("127.0.0.1:")) << peer;
 }
 
-TEST_F(clusters_by_port, the_dialled_name_selects_one_on_the_main_port) {
+TEST_F(clusters_by_port, dialled_host_name_selects_the_cluster_on_the_main_port) {
   auto& b = agent(1, {}, "beta.example:8476");
   ASSERT_TRUE(b.connect().ok());
   EXPECT_EQ(b.watch(-1).get().tasks.size(), 2u);
@@ -248,7 +248,7 @@ TEST_F(clusters_by_port, the_dialled_name_selects_one_on_the_main_port) {
   EXPECT_EQ(other.watch(-1).get().tasks.size(), 1u) << "no such cluster: the main one";
 }
 
-TEST_F(clusters_by_port, removal_answers_what_is_parked_and_closes_the_port) {
+TEST_F(clusters_by_port, removal_answers_parked_calls_and_closes_the_port) {
   auto const address = server->address("beta");
   auto& b = agent(0, address);
   ASSERT_TRUE(b.connect().ok());
@@ -264,7 +264,7 @@ TEST_F(clusters_by_port, removal_answers_what_is_parked_and_closes_the_port) {
   EXPECT_EQ(agent(0, address).heartbeat().get().code, StatusCode::UNAVAILABLE);
 }
 
-TEST(cluster_ports, a_range_that_is_used_up_is_an_error) {
+TEST(cluster_ports, exhausted_port_range_is_an_error) {
   auto first = loose(1), second = loose(1), third = loose(1);
   first.name = "a";
   second.name = "b";

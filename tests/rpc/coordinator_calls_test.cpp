@@ -84,7 +84,7 @@ struct coordinator_calls : testing::Test {
   }
 };
 
-TEST_F(coordinator_calls, schedule_join_fetch_release) {
+TEST_F(coordinator_calls, call_is_scheduled_joined_fetched_and_released) {
   auto const ids = schedule(1);
   ASSERT_EQ(ids.closure_size(), 1);
   EXPECT_EQ(fetch(ids.closure(0), 1).state(), v1::FetchResponse::NOT_READY);
@@ -134,7 +134,7 @@ TEST_F(coordinator_calls, error_is_raised_to_exactly_one_caller) {
   EXPECT_FALSE(join().has_error());
 }
 
-TEST_F(coordinator_calls, an_error_of_its_own_is_told_by_its_value_alone) {
+TEST_F(coordinator_calls, own_error_is_raised_only_by_its_value) {
   v1::ScheduleRequest r;
   r.set_session(session);
   for (int i = 0; i < 2; ++i) r.add_function("f"), r.add_args("[]"), r.add_options_of(1);
@@ -267,7 +267,7 @@ TEST_F(coordinator_calls, repeated_token_is_the_same_closure) {
   EXPECT_EQ(once.closure(1), again.closure(1));
 }
 
-TEST_F(coordinator_calls, cancel_one_or_all) {
+TEST_F(coordinator_calls, cancel_ends_one_closure_or_all) {
   auto const ids = schedule(40);
   v1::CancelRequest r;
   r.set_session(session);
@@ -279,7 +279,7 @@ TEST_F(coordinator_calls, cancel_one_or_all) {
   EXPECT_EQ(fetch(ids.closure(38)).failure().kind(), v1::CANCELLED);
 }
 
-TEST_F(coordinator_calls, close_forgets_and_unknown_sessions_are_not_found) {
+TEST_F(coordinator_calls, close_removes_the_session_and_unknown_ones_are_not_found) {
   v1::CloseSessionRequest r;
   r.set_session(session);
   call(&v1::CoordinatorService::Stub::CloseSession, r);

@@ -37,7 +37,7 @@ std::string text_of(grpc::ByteBuffer const& buffer) {
   return all;
 }
 
-TEST(gzip_request, is_decompressed_however_it_is_sliced) {
+TEST(gzip_request, is_decompressed_from_slices_of_any_size) {
   std::string plain;
   for (int i = 0; i < 50'000; ++i) plain += std::to_string(i);
   for (std::size_t const of : {std::size_t{1}, std::size_t{3}, std::size_t{1'000}, plain.size()}) {
@@ -47,7 +47,7 @@ TEST(gzip_request, is_decompressed_however_it_is_sliced) {
   }
 }
 
-TEST(gzip_request, without_compression_stays_as_it_is) {
+TEST(gzip_request, request_without_compression_is_unchanged) {
   for (std::string const& plain :
        {std::string(), std::string("\x0a\x03key"), std::string(100, 'x')}) {
     auto buffer = in_slices(plain, 64);
@@ -56,7 +56,7 @@ TEST(gzip_request, without_compression_stays_as_it_is) {
   }
 }
 
-TEST(gzip_request, larger_than_the_limit_is_refused) {
+TEST(gzip_request, request_larger_than_the_limit_is_refused) {
   auto const bomb = packed(std::string(1'000'000, '\0'));
   EXPECT_LT(bomb.size(), 2'000u);
   auto fits = in_slices(bomb, 100), large = in_slices(bomb, 100);
@@ -64,7 +64,7 @@ TEST(gzip_request, larger_than_the_limit_is_refused) {
   EXPECT_EQ(gunzip(large, 999'999), gunzip_result::too_large);
 }
 
-TEST(gzip_request, that_is_damaged_is_refused) {
+TEST(gzip_request, damaged_request_is_refused) {
   auto const whole = packed(std::string(100'000, 'x') + "end");
   auto cut = in_slices(whole.substr(0, whole.size() - 1), 64);
   EXPECT_EQ(gunzip(cut), gunzip_result::damaged);

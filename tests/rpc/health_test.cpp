@@ -24,7 +24,7 @@ class health : public testing::Test {
   std::unique_ptr<Health::Stub> stub = Health::NewStub(channel_to(server.address()));
 };
 
-TEST_F(health, check_tells_whether_it_serves) {
+TEST_F(health, check_returns_the_serving_status) {
   HealthCheckResponse answer;
   for (auto const* name : {"", "muster.v1.WorkerService", "muster.v1.CoordinatorService"}) {
     ASSERT_TRUE(check(name, answer).ok());
@@ -50,7 +50,7 @@ struct watching : hand_stream<HealthCheckRequest, HealthCheckResponse> {
   }
 };
 
-TEST_F(health, watch_tells_changes_and_the_end) {
+TEST_F(health, watch_reports_changes_and_the_end) {
   watching w(*stub, "");
   EXPECT_EQ(w.next(), HealthCheckResponse::SERVING);
   server.set_serving(false);
@@ -62,7 +62,7 @@ TEST_F(health, watch_tells_changes_and_the_end) {
   EXPECT_EQ(w.finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(health, watch_of_an_unknown_service_is_no_error) {
+TEST_F(health, watch_of_an_unknown_service_is_not_an_error) {
   watching w(*stub, "no.such");
   EXPECT_EQ(w.next(), HealthCheckResponse::SERVICE_UNKNOWN);
 }

@@ -32,7 +32,7 @@ TEST(object_convert, calls_are_rows_of_columns) {
   EXPECT_NE(wrong(r).find("equal length"), std::string::npos);
 }
 
-TEST(object_convert, numbers_rise) {
+TEST(object_convert, numbers_must_ascend) {
   v1::ObjectRequests none;
   add_call(none, 0);
   EXPECT_EQ(wrong(none), "number[0]: must be in ascending order, from 1");
@@ -42,7 +42,7 @@ TEST(object_convert, numbers_rise) {
       << "each is answered, perhaps at length";
 }
 
-TEST(object_convert, a_message_has_a_limit_of_rows) {
+TEST(object_convert, rows_of_a_message_are_limited) {
   v1::ObjectRequests taken, waits;
   for (std::uint64_t n = 1; n <= 16'384; ++n) {
     taken.add_taken(n);
@@ -55,7 +55,7 @@ TEST(object_convert, a_message_has_a_limit_of_rows) {
   EXPECT_EQ(wrong(waits), "wait: 16385, the limit is 16384");
 }
 
-TEST(object_convert, a_failure_is_of_one_of_the_rows) {
+TEST(object_convert, failure_must_refer_to_a_row) {
   v1::ObjectReports r;
   r.add_object(7);
   r.add_caller(1);
@@ -74,7 +74,7 @@ TEST(object_convert, a_failure_is_of_one_of_the_rows) {
   EXPECT_EQ(from_wire(r, answers), "objects.failure: position 1 is not one of its rows");
 }
 
-TEST(object_convert, why_the_server_refuses_a_call_is_its_word_alone) {
+TEST(object_convert, only_the_server_can_give_reasons_for_refusals) {
   core::objects::call_answer a;
   a.ok = false;
   a.why = core::objects::because(
@@ -98,7 +98,7 @@ TEST(object_convert, why_the_server_refuses_a_call_is_its_word_alone) {
       << "a method could have its caller make an update twice";
 }
 
-TEST(object_convert, an_object_that_is_made_with_json_is_called_with_json) {
+TEST(object_convert, object_created_with_json_is_called_with_json) {
   v1::NewObject o;
   o.set_encoding(v1::BYTES);
   EXPECT_FALSE(from_wire(o).json);

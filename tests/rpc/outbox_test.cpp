@@ -28,7 +28,7 @@ TEST(outbox, keeps_messages_small_and_sends_a_large_entry_alone) {
   EXPECT_TRUE(b.empty());
 }
 
-TEST(outbox, uses_a_message_again) {
+TEST(outbox, reuses_a_message) {
   box b;
   ++b.add_entry(1).entries;
   auto part = b.take_front();
@@ -38,7 +38,7 @@ TEST(outbox, uses_a_message_again) {
   EXPECT_EQ(first->entries, 0);
 }
 
-TEST(outbox, goes_on_in_another_message_once_sealed) {
+TEST(outbox, starts_another_message_once_sealed) {
   box b;
   ++b.add_entry(1).entries;
   b.seal();

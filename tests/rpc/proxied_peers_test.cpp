@@ -5,7 +5,7 @@
 namespace muster::server {
 namespace {
 
-TEST(proxied_peers, speak_for_who_is_behind_them) {
+TEST(proxied_peers, map_to_the_client_behind_the_proxy) {
   proxied_peers all;
   EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
   all.accepted(7, "10.0.0.9:1", "192.168.7.7:4711");

@@ -100,7 +100,7 @@ TEST_F(rank_tunnels, reach_the_coordination_cluster_of_the_attempt) {
   EXPECT_TRUE(tunnel.finish().ok());
 }
 
-TEST_F(rank_tunnels, reach_the_store_of_torch_as_the_rank_that_they_are_of) {
+TEST_F(rank_tunnels, reach_the_torch_store_as_their_rank) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server, 1, core::store_place::server);
   auto const order = ordered(worker);
@@ -119,7 +119,7 @@ TEST_F(rank_tunnels, reach_the_store_of_torch_as_the_rank_that_they_are_of) {
             grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_F(rank_tunnels, are_refused_to_others) {
+TEST_F(rank_tunnels, are_refused_to_other_workers) {
   hand_worker first(server.address(), hello_with(key_of_first, 7));
   begin_program(server);
   auto const order = ordered(first);
@@ -137,7 +137,7 @@ TEST_F(rank_tunnels, are_refused_to_others) {
   EXPECT_EQ(silent.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(rank_tunnels, are_not_for_ranks_of_workers_that_open_none) {
+TEST_F(rank_tunnels, are_not_offered_to_workers_without_tunnels) {
   hand_worker worker(server.address(), hello_with(""));
   begin_program(server);
   EXPECT_FALSE(ordered(worker).coordinated());
@@ -162,7 +162,7 @@ TEST_F(rank_tunnels, tunnels_of_a_worker_are_limited) {
   }
 }
 
-TEST_F(rank_tunnels, pieces_have_a_limit) {
+TEST_F(rank_tunnels, size_of_a_piece_is_limited) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server);
   hand_tunnel tunnel(server.address(), ordered(worker), key_of_first);
@@ -172,7 +172,7 @@ TEST_F(rank_tunnels, pieces_have_a_limit) {
 }
 
 // The server closes its side while data of the rank is still in flight.
-TEST_F(rank_tunnels, of_ranks_that_speak_nonsense_end_alone) {
+TEST_F(rank_tunnels, invalid_data_ends_only_its_own_tunnel) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server);
   auto const order = ordered(worker);
@@ -202,7 +202,7 @@ TEST_F(rank_tunnels, end_with_the_attempt) {
   EXPECT_EQ(refused(order, key_of_first).error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_F(rank_tunnels, stay_while_the_stream_of_the_worker_is_broken) {
+TEST_F(rank_tunnels, outlive_a_broken_stream_of_the_worker) {
   auto worker = std::make_unique<hand_worker>(server.address(), hello_with(key_of_first));
   begin_program(server);
   auto const order = ordered(*worker);
@@ -228,7 +228,7 @@ TEST_F(rank_tunnels, end_when_the_server_stops) {
   EXPECT_EQ(tunnel.finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(rank_tunnels, keys_have_a_length) {
+TEST_F(rank_tunnels, key_of_a_wrong_length_is_refused) {
   hand_worker worker(server.address());
   v1::WorkerMessage m;
   *m.mutable_hello() = hello_with("short");

@@ -78,7 +78,7 @@ TEST(reflection, lists_services_and_resolves_each) {
   EXPECT_TRUE(c.end().ok());
 }
 
-TEST(reflection, a_symbol_comes_with_all_that_its_file_imports) {
+TEST(reflection, symbol_is_returned_with_all_imported_files) {
   test_server server;
   old_client c(server.address());
   auto const answer = c.symbol("muster.v1.CoordinatorService.Schedule");
@@ -93,7 +93,7 @@ TEST(reflection, a_symbol_comes_with_all_that_its_file_imports) {
   EXPECT_TRUE(c.end().ok());
 }
 
-TEST(reflection, what_is_not_there_is_an_error_of_the_question_alone) {
+TEST(reflection, unknown_symbol_is_an_error_of_its_request_only) {
   test_server server;
   client c(server.address());
   EXPECT_EQ(c.symbol("muster.v1.Nothing").error_response().error_code(),

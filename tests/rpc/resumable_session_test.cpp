@@ -51,7 +51,7 @@ struct resumable_stream : testing::Test {
   }
 };
 
-TEST_F(resumable_stream, outcome_names_the_closure_and_release_forgets_it) {
+TEST_F(resumable_stream, outcome_names_the_closure_and_release_drops_it) {
   hand_session s(server.address(), resumable());
   EXPECT_EQ(s.opened.generation(), 1u);
   EXPECT_EQ(s.opened.session_grace_ms(), 60'000u);
@@ -129,7 +129,7 @@ TEST_F(resumable_stream, survives_a_broken_stream) {
   EXPECT_EQ(again.read_outcomes(1).at(0).value(0), "7");
 }
 
-TEST_F(resumable_stream, client_that_was_away_learns_of_the_error) {
+TEST_F(resumable_stream, reconnected_client_gets_the_pending_error) {
   v1::Opened opened;
   {
     hand_session s(server.address(), resumable());
@@ -156,7 +156,7 @@ TEST_F(resumable_stream, second_stream_takes_the_session_over) {
   EXPECT_EQ(second.read_outcomes(1).at(0).value(0), "1");
 }
 
-TEST_F(resumable_stream, cannot_be_durable_where_nothing_is_kept_nor_without_values) {
+TEST_F(resumable_stream, cannot_be_durable_without_a_disk_or_held_values) {
   auto open = resumable();
   open.set_durable(true);
   hand_session nowhere(server.address(), open);
@@ -195,7 +195,7 @@ TEST_F(resumable_stream, unknown_or_foreign_sessions_are_not_found) {
   EXPECT_EQ(nonsense.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(resumable_stream, close_forgets_the_session) {
+TEST_F(resumable_stream, close_removes_the_session) {
   hand_session s(server.address(), resumable());
   s.schedule(1, 1);
   serve("1");
@@ -245,7 +245,7 @@ TEST_F(resumable_stream, per_worker_values_are_resumed_by_token) {
       [=](core::coordinator const& c) { return !c.per_worker().find(core::per_worker_id{kept}); }));
 }
 
-TEST_F(resumable_stream, wrong_builders_are_refused_with_the_field) {
+TEST_F(resumable_stream, invalid_builders_are_refused_with_the_field) {
   auto const refusal_of = [this](v1::SessionRequest const& m) {
     hand_session s(server.address(), resumable());
     s.write(m);
@@ -261,7 +261,7 @@ TEST_F(resumable_stream, wrong_builders_are_refused_with_the_field) {
       "per_worker[0].function: number 7, but the number of function names on this stream is 1");
 }
 
-TEST_F(resumable_stream, too_many_per_worker_values_are_a_failure_of_the_one) {
+TEST_F(resumable_stream, per_worker_value_beyond_the_limit_fails_alone) {
   hand_session s(server.address(), resumable());
   s.write(builder(1));
   EXPECT_TRUE(s.read()->per_worker(0).value() != 0);

@@ -25,7 +25,7 @@ v1::SessionRequest two_closures() {
   return m;
 }
 
-TEST(schedule_convert, takes_closures) {
+TEST(schedule_convert, closures_are_converted) {
   submission closures;
   auto m = two_closures();
   *m.mutable_args(1) = "[5]";
@@ -37,7 +37,7 @@ TEST(schedule_convert, takes_closures) {
   EXPECT_EQ(closures[1].args, core::blob("[5]"));
 }
 
-TEST(schedule_convert, takes_what_functions_call) {
+TEST(schedule_convert, callables_of_functions_are_converted) {
   submission closures;
   auto m = two_closures();
   auto& step = *m.add_callable();
@@ -55,7 +55,7 @@ TEST(schedule_convert, takes_what_functions_call) {
   EXPECT_TRUE(closures.callables().empty());
 }
 
-TEST(schedule_convert, a_name_has_at_most_256_bytes) {
+TEST(schedule_convert, names_are_limited_to_256_bytes) {
   submission closures;
   auto m = two_closures();
   m.add_callable()->set_name(std::string(256, 'n'));
@@ -187,7 +187,7 @@ TEST(schedule_convert, inputs_of_bytes_are_in_the_clients_order_and_leave_no_gap
             "input[1].offset: must be 0 for arguments in bytes, got 3");
 }
 
-TEST(schedule_convert, takes_open) {
+TEST(schedule_convert, open_message_is_converted) {
   v1::Open open;
   open.set_cluster("default");
   open.set_continue_on_error(true);
@@ -199,7 +199,7 @@ TEST(schedule_convert, takes_open) {
   EXPECT_EQ(spec.queue_capacity, 9u);
 }
 
-TEST(schedule_convert, tells_an_absent_limit_of_losses_from_none) {
+TEST(schedule_convert, absent_loss_limit_differs_from_no_limit) {
   v1::Open open;
   auto spec = from_wire(open).value();
   EXPECT_EQ(spec.max_worker_failures, 0u);

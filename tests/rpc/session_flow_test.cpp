@@ -11,7 +11,7 @@ namespace {
 
 // Without a worker the queue stays full, so the server must stop reading. Unread messages stay with
 // the client, whose writes then block.
-TEST(session_stream, full_queue_holds_the_client_back) {
+TEST(session_stream, full_queue_blocks_the_client) {
   test_server server;
   v1::Open open;
   open.set_queue_capacity(100);
@@ -52,7 +52,7 @@ TEST(session_stream, full_queue_holds_the_client_back) {
 
 // A client does not read its outcomes. When they reach the capacity, the server stops reading its
 // messages.
-TEST(session_stream, unread_outcomes_hold_the_client_back) {
+TEST(session_stream, unread_outcomes_block_the_client) {
   test_server server;
   v1::Open open;
   open.set_queue_capacity(64);
@@ -87,7 +87,7 @@ TEST(session_stream, unread_outcomes_hold_the_client_back) {
   serving.join();
 }
 
-TEST(session_stream, vanished_client_is_cancelled_even_while_it_is_held_back) {
+TEST(session_stream, calls_of_a_vanished_client_are_cancelled_despite_backpressure) {
   test_server server;
   v1::Open open;
   open.set_queue_capacity(10);
@@ -101,7 +101,7 @@ TEST(session_stream, vanished_client_is_cancelled_even_while_it_is_held_back) {
   }));
 }
 
-TEST(session_stream, vanished_client_stops_what_runs) {
+TEST(session_stream, running_calls_of_a_vanished_client_are_stopped) {
   test_server server;
   hand_worker worker(server.address(), make_hello({"f"}, 1, 1));
   hand_session session(server.address(), {});

@@ -74,7 +74,7 @@ lines texts(google::protobuf::RepeatedPtrField<v1::LogLine> const& of) {
   return all;
 }
 
-TEST_F(session_logs, come_with_the_outcome_of_their_closure_or_before_it) {
+TEST_F(session_logs, arrive_with_or_before_the_outcome_of_their_closure) {
   hand_session s(server.address(), with_lines());
   begin(s);
   say(2, "line ", true);
@@ -96,7 +96,7 @@ TEST_F(session_logs, come_with_the_outcome_of_their_closure_or_before_it) {
   EXPECT_EQ(all, (lines{"line 0", "line 1"}));
 }
 
-TEST_F(session_logs, are_not_sent_to_who_has_not_asked) {
+TEST_F(session_logs, are_sent_only_on_request) {
   v1::Open open;
   open.set_hold_values(true);
   hand_session s(server.address(), open);
@@ -154,7 +154,7 @@ TEST_F(session_logs, client_that_does_not_read_uses_no_extra_memory) {
   EXPECT_GT(page.dropped, 0u);
 }
 
-TEST_F(session_logs, go_on_where_a_broken_stream_ended) {
+TEST_F(session_logs, continue_after_a_broken_stream) {
   v1::Opened opened;
   {
     hand_session s(server.address(), with_lines());
@@ -188,7 +188,7 @@ TEST_F(session_logs, positions_of_an_earlier_server_are_ignored) {
   EXPECT_EQ(s.read().value().log_size(), 1);
 }
 
-TEST_F(session_logs, the_last_message_brings_what_there_is_and_says_how_many_there_were) {
+TEST_F(session_logs, last_message_has_the_remaining_lines_and_their_number) {
   hand_session s(server.address(), with_lines());
   begin(s);
   for (int i = 0; i < 6; ++i) say(1'000);
@@ -209,7 +209,7 @@ TEST_F(session_logs, the_last_message_brings_what_there_is_and_says_how_many_the
   EXPECT_LE(last, newest);
 }
 
-TEST_F(session_logs, the_last_message_of_a_half_closed_stream_brings_them_too) {
+TEST_F(session_logs, last_message_of_a_half_closed_stream_has_remaining_lines) {
   v1::Open open;
   open.set_log_lines(true);
   hand_session s(server.address(), open);
@@ -224,7 +224,7 @@ TEST_F(session_logs, the_last_message_of_a_half_closed_stream_brings_them_too) {
   EXPECT_EQ(newest, 1'000u);
 }
 
-TEST_F(session_logs, so_does_that_of_one_whose_session_waits_for_its_client) {
+TEST_F(session_logs, last_message_of_a_waiting_session_has_remaining_lines) {
   hand_session s(server.address(), with_lines());
   begin(s);
   say(1'000, {}, true);
@@ -242,7 +242,7 @@ TEST_F(session_logs, so_does_that_of_one_whose_session_waits_for_its_client) {
   EXPECT_EQ(resumed.opened.session(), s.opened.session());
 }
 
-TEST_F(session_logs, are_had_by_call_and_in_pages) {
+TEST_F(session_logs, are_returned_by_call_in_pages) {
   hand_session s(server.address(), with_lines());
   begin(s);
   say(3, {}, true);
@@ -266,7 +266,7 @@ TEST_F(session_logs, are_had_by_call_and_in_pages) {
   EXPECT_TRUE(status.ok());
 }
 
-TEST_F(session_logs, wrong_requests_name_the_field) {
+TEST_F(session_logs, invalid_requests_name_the_field) {
   hand_session s(server.address(), with_lines());
   v1::GetLogsRequest r;
   get(r);
@@ -282,7 +282,7 @@ TEST_F(session_logs, wrong_requests_name_the_field) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(session_logs, lines_of_another_session_are_not_had) {
+TEST_F(session_logs, lines_of_another_session_are_refused) {
   hand_session s(server.address(), with_lines()), other(server.address(), with_lines());
   begin(s);
   say(1, {}, true);
@@ -292,7 +292,7 @@ TEST_F(session_logs, lines_of_another_session_are_not_had) {
   EXPECT_EQ(get(of(s, given.closure(0))).line_size(), 1);
 }
 
-TEST_F(session_logs, stay_while_the_ended_session_is_listed) {
+TEST_F(session_logs, are_kept_while_the_ended_session_is_listed) {
   v1::SessionRequest close;
   close.set_close(true);
   auto const end_one = [&](hand_session& s) {

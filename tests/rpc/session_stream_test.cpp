@@ -22,7 +22,7 @@ grpc::Status status_of(test_server& server, v1::SessionRequest const& first) {
   return session.finish();
 }
 
-TEST(session_stream, is_opened) {
+TEST(session_stream, open_is_answered) {
   test_server_options o;
   o.sessions.server_version = "3.4";
   test_server server(o);
@@ -34,7 +34,7 @@ TEST(session_stream, is_opened) {
   EXPECT_EQ(session.opened.server_version(), "3.4");
 }
 
-TEST(session_stream, may_insist_that_somebody_has_the_function) {
+TEST(session_stream, can_require_a_worker_with_the_function) {
   test_server server;
   auto open = keep_going();
   open.set_require_function(true);
@@ -67,7 +67,7 @@ TEST(session_stream, protocol_errors_name_the_field) {
             "function[0]: number 0, but the number of function names on this stream is 0");
 }
 
-TEST(session_stream, opens_once) {
+TEST(session_stream, second_open_is_refused) {
   test_server server;
   hand_session session(server.address(), {});
   v1::SessionRequest m;

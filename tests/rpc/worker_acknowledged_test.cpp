@@ -34,7 +34,7 @@ std::uint64_t next_acknowledged(hand_worker& w) {
   return 0;
 }
 
-TEST(worker_acknowledged, once_the_disk_has_what_rests_on_the_answer) {
+TEST(worker_acknowledged, once_the_effects_of_the_answer_are_durable) {
   test_server server(durable());
   hand_worker w(server.address(), that_keeps_answers());
   EXPECT_TRUE(w.welcome.acknowledges());
@@ -57,7 +57,7 @@ TEST(worker_acknowledged, once_the_disk_has_what_rests_on_the_answer) {
 }
 
 // Work that is not durable must continue, and a worker with too many kept answers starts nothing.
-TEST(worker_acknowledged, by_a_server_whose_disk_has_failed_too) {
+TEST(worker_acknowledged, also_by_a_server_whose_disk_has_failed) {
   test_server server(durable());
   hand_worker w(server.address(), that_keeps_answers());
   submit(server, 1);
@@ -68,7 +68,7 @@ TEST(worker_acknowledged, by_a_server_whose_disk_has_failed_too) {
   EXPECT_EQ(next_acknowledged(w), 1u);
 }
 
-TEST(worker_acknowledged, answers_of_a_hello_count_first) {
+TEST(worker_acknowledged, answers_in_a_hello_are_counted_first) {
   test_server server(durable());
   auto hello = that_keeps_answers();
   auto& a = *hello.mutable_answers();
@@ -77,7 +77,7 @@ TEST(worker_acknowledged, answers_of_a_hello_count_first) {
   EXPECT_EQ(next_acknowledged(w), 3u) << "nobody waits for them";
 }
 
-TEST(worker_acknowledged, only_where_there_is_a_disk_and_the_worker_keeps_them) {
+TEST(worker_acknowledged, only_with_a_disk_and_a_worker_that_keeps_answers) {
   test_server with(durable()), without;
   EXPECT_FALSE(hand_worker(with.address(), make_hello()).welcome.acknowledges());
   EXPECT_FALSE(hand_worker(without.address(), that_keeps_answers()).welcome.acknowledges());

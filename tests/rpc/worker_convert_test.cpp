@@ -22,7 +22,7 @@ v1::WorkerMessage two_answers() {
   return m;
 }
 
-TEST(worker_convert, takes_values_and_failures) {
+TEST(worker_convert, values_and_failures_are_converted) {
   auto m = two_answers();
   m.mutable_value(1)->clear();
   auto& f = *m.add_failure();
@@ -41,7 +41,7 @@ TEST(worker_convert, takes_values_and_failures) {
   EXPECT_EQ(results[1].closure, core::closure_id{12});
 }
 
-TEST(worker_convert, takes_bytes) {
+TEST(worker_convert, bytes_are_converted) {
   auto m = two_answers();
   m.add_encoding(v1::JSON);
   m.add_encoding(v1::BYTES);
@@ -53,7 +53,7 @@ TEST(worker_convert, takes_bytes) {
   EXPECT_TRUE(results[1].ok);
 }
 
-TEST(worker_convert, takes_times_of_execution_starts_and_what_is_given_back) {
+TEST(worker_convert, execution_times_starts_and_returned_closures_are_converted) {
   auto m = two_answers();
   m.add_execution_us(1'500);
   m.add_execution_us(~std::uint64_t{0});
@@ -73,7 +73,7 @@ TEST(worker_convert, takes_times_of_execution_starts_and_what_is_given_back) {
   EXPECT_EQ(taken.returned[0].attempt, 3u);
 }
 
-TEST(worker_convert, takes_who_waits_in_the_order_in_which_it_happened) {
+TEST(worker_convert, waits_are_converted_in_order) {
   v1::WorkerMessage m;
   for (bool const begins : {true, false}) {
     m.add_wait_closure(13);
@@ -93,7 +93,7 @@ TEST(worker_convert, takes_who_waits_in_the_order_in_which_it_happened) {
   EXPECT_EQ(from_wire(m, taken), "waits: 2 entries for 3 closures");
 }
 
-TEST(worker_convert, a_worker_need_not_measure) {
+TEST(worker_convert, execution_times_are_optional) {
   core::worker_results taken;
   ASSERT_EQ(from_wire(two_answers(), taken), "");
   EXPECT_LT(taken.results[0].execution, core::duration{});
@@ -195,7 +195,7 @@ TEST_P(bad_message_test, names_the_field) {
 INSTANTIATE_TEST_SUITE_P(all, bad_message_test, testing::ValuesIn(bad_messages),
                          [](auto const& i) { return std::string(i.param.name); });
 
-TEST(worker_convert, writes_the_encoding_column_from_the_first_bytes_on) {
+TEST(worker_convert, encoding_column_starts_at_the_first_bytes) {
   proto::outbox<v1::ServerMessage> out;
   for (auto e : {core::encoding::json, core::encoding::bytes, core::encoding::json}) {
     core::assignment a{core::closure_id{5}, 2, core::function_id{1}, core::blob("x", e)};
@@ -211,7 +211,7 @@ TEST(worker_convert, writes_the_encoding_column_from_the_first_bytes_on) {
   EXPECT_EQ(m->message.encoding(2), v1::JSON);
 }
 
-TEST(worker_convert, a_number_of_workers_is_a_column_only_where_one_is_declared) {
+TEST(worker_convert, number_of_workers_is_written_only_if_declared) {
   core::assignment plain, declared;
   plain.args = declared.args = core::blob("[]");
   declared.num_workers = 4;
@@ -240,7 +240,7 @@ core::assignment in_bytes() {
   return a;
 }
 
-TEST(worker_convert, inputs_go_beside_bytes_with_their_forms) {
+TEST(worker_convert, inputs_are_sent_next_to_bytes_with_their_forms) {
   core::assignment plain;
   plain.args = core::blob("[]");
   proto::outbox<v1::ServerMessage> out;
@@ -276,7 +276,7 @@ TEST(worker_convert, older_worker_gets_a_single_json_argument) {
   EXPECT_EQ(out.tail().args(1), "call");
 }
 
-TEST(worker_convert, accepts_machines) {
+TEST(worker_convert, machines_are_converted) {
   v1::Machine m;
   m.set_cpu(1.5);
   m.set_cpus(-1);

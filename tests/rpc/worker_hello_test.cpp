@@ -72,7 +72,7 @@ TEST_P(bad_hello_test, names_the_field) {
 INSTANTIATE_TEST_SUITE_P(all, bad_hello_test, testing::ValuesIn(bad_hellos),
                          [](auto const& i) { return std::string(i.param.name); });
 
-TEST(worker_hello, fills_in_what_was_left_out) {
+TEST(worker_hello, missing_fields_get_defaults) {
   auto const spec = from_wire(test::make_hello({"f", "g"}, 2, 8), core::config{}).value();
   EXPECT_EQ(spec.job, "worker");
   EXPECT_EQ(spec.index, -1);
@@ -95,7 +95,7 @@ TEST(worker_hello, sorts_labels) {
   EXPECT_EQ(spec.labels.back().first, "zone");
 }
 
-TEST(worker_hello, what_it_still_holds_is_checked) {
+TEST(worker_hello, held_closures_are_checked) {
   auto h = test::make_hello({"f"}, 1, 2);
   EXPECT_TRUE(held_from_wire(h)->empty());
   h.add_held_closure(5);
@@ -120,7 +120,7 @@ TEST(worker_hello, what_it_still_holds_is_checked) {
             "hello.held_closure: 3 closures, which exceeds credits (2)");
 }
 
-TEST(worker_hello, what_it_answers_again_is_checked) {
+TEST(worker_hello, repeated_answers_are_checked) {
   auto h = test::make_hello({"f"}, 1, 2);
   h.add_held_closure(5), h.add_held_attempt(1);
   EXPECT_TRUE(answers_from_wire(h)->empty());

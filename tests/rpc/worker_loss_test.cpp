@@ -66,7 +66,7 @@ core::session_id submit(test_server& server, int closures) {
   });
 }
 
-TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere_after_a_pause) {
+TEST(worker_loss, killed_worker_is_noticed_at_once_and_its_closures_are_rerun) {
   test_server server;
   killable_worker victim(server.address());
   ASSERT_EQ(victim.line(), "attached\n");
@@ -119,7 +119,7 @@ TEST(worker_loss, closure_that_kills_workers_fails) {
 }
 
 // The worker is connected and reports how its process ended. The server then ends the stream.
-TEST(worker_loss, ended_process_is_a_loss_of_its_closure_alone) {
+TEST(worker_loss, ended_process_counts_as_a_loss_only_for_its_closure) {
   test_server_options o;
   o.core.max_worker_failures = 1;
   test_server server(o);

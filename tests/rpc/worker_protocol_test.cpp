@@ -131,7 +131,7 @@ offence const offences[] = {
 
 class offence_test : public testing::TestWithParam<offence> {};
 
-TEST_P(offence_test, ends_the_stream_and_the_work_goes_to_another) {
+TEST_P(offence_test, ends_the_stream_and_its_closures_run_elsewhere) {
   test_server server;
   hand_session session(server.address(), {});
   hand_worker bad(server.address(), make_hello({"f"}, 2, 2, 1));
@@ -163,7 +163,7 @@ TEST_P(offence_test, ends_the_stream_and_the_work_goes_to_another) {
 INSTANTIATE_TEST_SUITE_P(all, offence_test, testing::ValuesIn(offences),
                          [](auto const& i) { return std::string(i.param.name); });
 
-TEST(worker_protocol, process_end_has_a_limit) {
+TEST(worker_protocol, length_of_a_process_end_is_limited) {
   test_server server;
   hand_worker worker(server.address(), make_hello());
   v1::WorkerMessage m;
@@ -174,7 +174,7 @@ TEST(worker_protocol, process_end_has_a_limit) {
   EXPECT_EQ(status.error_message(), "process_end.how: 513 bytes, the limit is 512");
 }
 
-TEST(worker_protocol, bytes_that_are_no_message_are_told_from_a_half_close) {
+TEST(worker_protocol, malformed_message_is_distinguished_from_a_half_close) {
   test_server server;
   grpc::GenericStub stub(channel_to(server.address()));
   grpc::CompletionQueue queue;

@@ -58,7 +58,7 @@ struct worker_reports : testing::Test {
   }
 };
 
-TEST_F(worker_reports, arrive_with_all_their_facts) {
+TEST_F(worker_reports, arrive_with_all_fields) {
   v1::WorkerMessage m;
   add_line(m, given.closure(1), "hello");
   add_line(m, given.closure(0), "there", 1, v1::LOG_WARNING);
@@ -82,7 +82,7 @@ TEST_F(worker_reports, arrive_with_all_their_facts) {
   EXPECT_EQ(p->text, "half");
 }
 
-TEST_F(worker_reports, in_the_message_of_the_answer_count) {
+TEST_F(worker_reports, are_accepted_in_the_message_of_the_answer) {
   v1::WorkerMessage m;
   add_line(m, given.closure(0), "last words");
   *m.mutable_closure() = given.closure();
@@ -94,7 +94,7 @@ TEST_F(worker_reports, in_the_message_of_the_answer_count) {
   EXPECT_EQ(page().lines.size(), 1u);
 }
 
-TEST_F(worker_reports, of_others_are_dropped_and_counted) {
+TEST_F(worker_reports, reports_for_closures_of_others_are_dropped_and_counted) {
   hand_worker other(server.address(), make_hello({"f"}, 1, 1, 8));
   v1::WorkerMessage m;
   add_line(m, given.closure(0), "not mine");
@@ -113,7 +113,7 @@ TEST_F(worker_reports, of_others_are_dropped_and_counted) {
   EXPECT_EQ(server.connected(), 2u);  // no worker was disconnected
 }
 
-TEST_F(worker_reports, strange_levels_and_times_do_no_harm) {
+TEST_F(worker_reports, unknown_levels_and_invalid_times_are_tolerated) {
   v1::WorkerMessage m;
   add_line(m, given.closure(0), "new", 1, static_cast<v1::LogLevel>(77));
   m.set_log_time_ms(0, INT64_MAX);

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(worker_stream, is_welcomed) {
+TEST(worker_stream, hello_is_answered_with_a_welcome) {
   test_server_options o;
   o.core.heartbeat_timeout = std::chrono::seconds(6);
   o.workers.server_version = "1.2";
@@ -42,7 +42,7 @@ TEST(worker_stream, gets_closures_and_answers_them) {
   EXPECT_EQ(outcomes[0].failure_size(), 0);
 }
 
-TEST(worker_stream, is_told_how_many_tasks_its_job_has) {
+TEST(worker_stream, gets_the_number_of_tasks_of_its_job) {
   test_server server;
   auto hello = make_hello(), other = make_hello({"f"}, 1, 16, 8);
   hello.set_index(2);
@@ -56,7 +56,7 @@ TEST(worker_stream, is_told_how_many_tasks_its_job_has) {
   EXPECT_EQ(given->num_workers_size(), 0);
 }
 
-TEST(worker_stream, is_told_the_number_that_a_session_declares) {
+TEST(worker_stream, gets_the_number_of_workers_that_a_session_declares) {
   test_server server;
   hand_worker worker(server.address(), make_hello());
   v1::Open open;
@@ -90,7 +90,7 @@ TEST(worker_stream, holds_no_more_than_its_credits) {
   EXPECT_EQ(got, 5000);
 }
 
-TEST(worker_stream, half_close_gives_back_what_it_holds) {
+TEST(worker_stream, half_close_returns_held_closures) {
   test_server server;
   hand_session session(server.address(), {});
   hand_worker first(server.address(), make_hello({"f"}, 1, 1, 1));
@@ -107,7 +107,7 @@ TEST(worker_stream, half_close_gives_back_what_it_holds) {
   EXPECT_EQ(again->attempt(0), 2u);
 }
 
-TEST(worker_stream, drain_by_the_worker_is_told_back_after_everything_else) {
+TEST(worker_stream, drain_by_the_worker_is_confirmed_last) {
   test_server server;
   hand_session session(server.address(), {});
   hand_worker worker(server.address(), make_hello({"f"}, 2, 2));
@@ -158,7 +158,7 @@ TEST(worker_stream, stop_request_comes_after_its_closure) {
   EXPECT_EQ(stop->stop_attempt(0), 1u);
 }
 
-TEST(worker_stream, silent_worker_is_told_the_deadline) {
+TEST(worker_stream, silent_worker_gets_deadline_exceeded) {
   test_server_options o;
   o.core.heartbeat_timeout = milliseconds(60);
   test_server server(o);
@@ -181,7 +181,7 @@ TEST(worker_stream, newer_incarnation_takes_the_task_over_for_good) {
   EXPECT_TRUE(old.has_trailer("muster-final"));
 }
 
-TEST(worker_stream, server_stop_under_load_tells_everybody) {
+TEST(worker_stream, server_stop_under_load_ends_all_streams) {
   auto server = std::make_unique<test_server>();
   std::vector<std::unique_ptr<hand_worker>> workers;
   for (std::uint64_t i = 1; i <= 8; ++i)

@@ -54,7 +54,7 @@ bool searches_prose(std::string const& code) {
          std::regex_search(code, for_words);
 }
 
-TEST(tidy, a_search_in_prose_is_recognised) {
+TEST(tidy, search_in_message_text_is_recognised) {
   for (auto const* bad :
        {"if (s.message.starts_with(no_room_begins)) return 507;",
         "auto const colon = s.message.find(\": \");",
@@ -74,7 +74,7 @@ TEST(tidy, a_search_in_prose_is_recognised) {
     EXPECT_FALSE(searches_prose(good)) << good;
 }
 
-TEST(tidy, every_place_that_may_look_into_a_text_is_there) {
+TEST(tidy, every_allowed_text_search_exists) {
   for (auto const& a : allowed)
     EXPECT_TRUE(std::any_of(cpp_sources().begin(), cpp_sources().end(),
                             [&](source const& s) {
@@ -87,7 +87,7 @@ TEST(tidy, every_place_that_may_look_into_a_text_is_there) {
         << a.path << ": " << a.part << " is gone: take it out of the list";
 }
 
-TEST(tidy, nothing_is_decided_by_the_words_of_a_message) {
+TEST(tidy, no_decision_depends_on_message_text) {
   for (auto const& s : cpp_sources()) {
     if (s.in("tests/") || s.in("bench/") || s.in("examples/")) continue;
     for (std::size_t i = 0; i < s.lines.size(); ++i) {

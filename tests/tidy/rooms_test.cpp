@@ -31,7 +31,7 @@ std::set<std::string> rooms_in(std::string row) {
 
 }  // namespace
 
-TEST(tidy, the_rooms_of_the_architecture_are_there_and_counted) {
+TEST(tidy, modules_of_the_architecture_page_exist_and_are_counted) {
   static std::regex const head("^\\| (\\d+) modules \\|");
   auto const page = read_tree([](std::string const& p) { return p == "docs/architecture.md"; });
   ASSERT_EQ(page.size(), 1u);

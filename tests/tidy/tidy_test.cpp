@@ -88,7 +88,7 @@ TEST(tidy, every_source_belongs_to_a_part) {
       ADD_FAILURE() << s.path << " is in no folder of the table";
 }
 
-TEST(tidy, includes_run_one_way) {
+TEST(tidy, includes_follow_the_layers) {
   for (auto const& s : cpp_sources()) {
     auto const* const own = part_of(s.path);
     if (!own) continue;
@@ -103,7 +103,7 @@ TEST(tidy, includes_run_one_way) {
 }
 
 // The table orders folders at any depth. This test checks the top-level folders.
-TEST(tidy, top_level_folders_include_each_other_without_a_circle) {
+TEST(tidy, top_level_folders_have_no_include_cycle) {
   auto const top = [](std::string const& path) { return path.substr(0, path.find('/')); };
   std::map<std::string, std::set<std::string>> includes;
   for (auto const& s : cpp_sources()) {
@@ -136,7 +136,7 @@ bool is_of_base(source const& s) {
   return fs::path(s.path).parent_path() == "base";
 }
 
-TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
+TEST(tidy, core_includes_only_the_standard_library_and_itself) {
   auto const pure = [](std::string const& h) {
     return is_standard(h) || starts_with_any(h, {"server/core/", "base/"}) ||
            h == "boost/system/result.hpp" || h.starts_with("boost/assert");
@@ -149,7 +149,7 @@ TEST(tidy, the_core_knows_only_the_standard_library_and_itself) {
                  "base is made with std, stat(), absl/strings and utfcpp");
 }
 
-TEST(tidy, resolvers_know_only_the_standard_library_and_json) {
+TEST(tidy, resolvers_include_only_the_standard_library_and_json) {
   check_includes(
       [](source const& s) { return s.in("launch/cluster/") && !s.in("launch/cluster/http/"); },
       [](std::string const& h) {
@@ -192,7 +192,7 @@ TEST(tidy, json_stops_at_web_client_and_command_line) {
       "the server's inside has structs, not JSON");
 }
 
-TEST(tidy, pages_on_the_inside_name_files_that_exist) {
+TEST(tidy, architecture_pages_name_existing_files) {
   static std::regex const name("`([a-z_./]+\\.(?:cpp|hpp|proto|cmake))`");
   auto const all = read_tree([](std::string const&) { return true; });
   for (auto const& s : all) {
@@ -213,7 +213,7 @@ TEST(tidy, pages_on_the_inside_name_files_that_exist) {
 }
 
 // A block of C++ on the page is the complete example that the line before it links to.
-TEST(tidy, the_page_on_cpp_shows_the_examples_as_they_are) {
+TEST(tidy, cpp_page_shows_the_examples_unchanged) {
   static std::regex const name("^\\[`(examples/[a-z]+\\.cpp)`\\]");
   auto const all = read_tree(
       [](std::string const& p) { return p == "docs/cpp.md" || p.starts_with("examples/"); });
@@ -253,19 +253,19 @@ TEST(tidy, every_coroutine_belongs_to_a_task_group) {
   }
 }
 
-TEST(tidy, every_header_says_what_it_is) {
+TEST(tidy, every_header_starts_with_a_comment) {
   for (auto const& s : cpp_sources())
     if (s.is_header() && (s.lines.empty() || !s.lines.front().starts_with("//")))
       ADD_FAILURE() << s.path << " begins without a comment";
 }
 
-TEST(tidy, every_header_is_included_once) {
+TEST(tidy, every_header_has_pragma_once) {
   for (auto const& s : cpp_sources())
     if (s.is_header() && !std::count(s.lines.begin(), s.lines.end(), "#pragma once"))
       ADD_FAILURE() << s.path << " has no #pragma once";
 }
 
-TEST(tidy, nothing_is_left_to_do_without_a_decision) {
+TEST(tidy, every_todo_comment_names_a_decision) {
   static std::regex const words("\\b(TODO|FIXME|XXX|HACK)\\b");
   static std::regex const number("\\bdecision \\d+");
   for (auto const& s : cpp_sources()) {
@@ -276,7 +276,7 @@ TEST(tidy, nothing_is_left_to_do_without_a_decision) {
   }
 }
 
-TEST(tidy, no_path_of_one_machine_is_written_down) {
+TEST(tidy, no_machine_specific_path_is_committed) {
   // Split into pieces, so that this file passes its own test.
   static std::regex const machine(
       "(^|[^A-Za-z0-9_.])/("

@@ -164,7 +164,7 @@ std::string name_of_field(std::string const& declarator) {
   return std::regex_search(told, m, form) ? m[1].str() : std::string();
 }
 
-TEST(tidy, fields_of_requests_are_named_in_few_files) {
+TEST(tidy, request_fields_are_named_in_few_files) {
   std::map<std::string, std::set<std::string>> files;  // that contain a word
   auto const read = read_tree([](std::string const& p) {
     if (p.starts_with("python/")) return p.starts_with("python/muster/") && p.ends_with(".py");
@@ -196,7 +196,7 @@ TEST(tidy, fields_of_requests_are_named_in_few_files) {
   counts.expect_list_is_exact();
 }
 
-TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
+TEST(tidy, headers_have_no_include_cycle) {
   std::map<std::string, std::set<std::string>> includes;
   static std::regex const form("^#include \"([^\"]+)\"");
   for (auto const& s : cpp_sources())
@@ -221,7 +221,7 @@ TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
 }
 
 // Headers with equal names are confusing in lists of files, reviews and error messages.
-TEST(tidy, headers_have_names_of_their_own) {
+TEST(tidy, header_names_are_unique) {
   std::map<std::string, std::vector<std::string>> paths;
   for (auto const& s : production_sources())
     if (s.is_header()) paths[fs::path(s.path).filename().string()].push_back(s.path);
@@ -301,7 +301,7 @@ std::size_t queries_of(std::string const& path, std::string const& name) {
   return n;
 }
 
-TEST(tidy, the_coordinator_is_asked_few_questions) {
+TEST(tidy, coordinator_has_few_queries) {
   auto const n = queries_of("server/core/coordinator.hpp", "coordinator");
   EXPECT_GT(n, 0u) << "the header or its class has another name";
   EXPECT_LE(n, 20u) << "what only readers want is a listener below server/history, or one of the "
@@ -377,7 +377,7 @@ TEST(tidy, collaborators_are_counted_through_aggregates) {
 }
 
 // Detects a broken scanner, which would find fewer types.
-TEST(tidy, the_types_of_the_tree_are_found) {
+TEST(tidy, types_of_the_source_tree_are_found) {
   std::size_t types = 0, begins = 0;
   static std::regex const begin(R"(^\s*(?:class|struct) \w[^;()=]*\{$)");
   for (auto const& s : cpp_sources()) {
