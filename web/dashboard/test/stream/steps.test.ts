@@ -29,7 +29,7 @@ test('single steps are cells that end when they ended; several short ones are on
   assert.equal(stepAt(s, 0, 1480), '4 steps, median 10 ms, longest 20 ms');
   assert.equal(stepAt(s, 0, 1200), '');
   assert.equal(metAt(s.met, 1, 1250, 1), 'arrived at barrier step_7 200 ms after the first; all arrived after 200 ms');
-  assert.equal(metAt(s.met, 0, 1250, 1), 'arrived at barrier step_7 first, all arrived after 200 ms');
+  assert.equal(metAt(s.met, 0, 1250, 1), 'arrived at barrier step_7 first; all arrived after 200 ms');
   assert.equal(metAt(s.met, 0, 2250, 1) + metAt(s.met, 9, 1250, 1), '');
 });
 
