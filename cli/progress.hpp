@@ -83,7 +83,7 @@ struct wait_limit {
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
 /// Returns the job's last state. Prints the reason if nothing has been running for a second.
-/// @param quiet show nothing
+/// @param quiet if true, nothing is shown
 /// @throws command_error (failed) if the limit ends first
 json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet);
 

@@ -1,4 +1,5 @@
-// Uses optimal string alignment, and the names of commands in other programs.
+// Uses the optimal string alignment distance. Also suggests commands for their names in other
+// programs.
 #include "cli/suggestion.hpp"
 
 #include <algorithm>

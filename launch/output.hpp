@@ -39,8 +39,8 @@ class output {
   std::size_t add_task(std::string const& name);
   void line(std::size_t task, stream s, std::string_view text);
   /// Shows an unfinished line on a terminal. If output is not shown, stores the line with a
-  /// carriage return at its end; readers that use `overwritten` replace it by the next line. Cut at
-  /// `unfinished_bytes_max`.
+  /// carriage return at its end; readers that use `overwritten` replace it by the next line. Text
+  /// beyond `unfinished_bytes_max` is omitted.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
   void say(std::string_view text);

@@ -36,7 +36,7 @@ struct plan_request {
   /// Address of a Muster server. If empty, process 0 serves the other processes.
   std::string server{};
   /// Addresses of process 0's JAX service and of PyTorch's rendezvous. If empty, process 0's
-  /// address in the cluster.
+  /// address in the cluster is used.
   std::string own_service{}, meeting_point{};
   /// "host:port" of an external TCPStore. If empty, process 0 hosts it at the PyTorch rendezvous.
   /// Ignored if `added` sets one of its variables.

@@ -14,7 +14,8 @@ namespace muster::cli {
 
 // A rank that prints faster than its output is read must not delay other ranks or signals.
 constexpr int pieces_max = 16;
-// Queries after the end, because workers report the last lines with a short delay, or are lost.
+// Number of queries after the end. They are needed because workers report the last lines with a
+// short delay, or are lost.
 constexpr int looks_max = 5;
 constexpr char const* piece_bytes = "&bytes=262144";
 

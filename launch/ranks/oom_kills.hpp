@@ -1,5 +1,5 @@
 // The number of processes of this process's control group that the kernel has killed for lack of
-// memory. If the number rises while a process dies of SIGKILL, that process is assumed to be one of
+// memory. If a process dies of SIGKILL and the number rises, the process is assumed to be one of
 // them. Any thread.
 #pragma once
 

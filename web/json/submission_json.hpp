@@ -17,14 +17,12 @@ json_object<core::session_spec> const& job_options_table();
 std::vector<json_field<core::session_spec>> job_fields();
 
 std::vector<schema::named> submission_schemas();
-/// Reads the body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
 /// Reads an element of `closures`, or a line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
-/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job; if empty, the
-/// original name is used.
+/// Returns the name of the new job; if empty, the original name is used.
 std::string read_retry(json_check& check, json_ref const& body);
 
 struct per_worker_request {
@@ -33,7 +31,6 @@ struct per_worker_request {
   std::string name;
   core::blob args;
 };
-/// Reads the body of POST /api/v1/per_worker_values.
 per_worker_request read_per_worker(json_check& check, json_ref const& body);
 
 }  // namespace muster::web

@@ -7,9 +7,7 @@
 
 namespace muster::web {
 
-/// Reads the body of POST /api/v1/tokens.
 server::token_request read_token(json_check& check, json_ref const& body);
-/// Reads the body of POST /api/v1/session.
 std::string read_sign_in(json_check& check, json_ref const& body);
 
 void members(member_list const& m, core::token const& t);

@@ -47,7 +47,7 @@ coro::task<muster::result<std::vector<log_update>>> collect_logs(
 
 class log_topic final : public topic {
  public:
-  /// Returns nothing for other topics. The job of a closure is determined later.
+  /// Returns nothing for the name of another topic. The job of a closure is determined later.
   static std::optional<server::log_target> target_named(std::string_view name);
 
   log_topic(std::string name, server::log_target of, std::uint64_t seq)

@@ -1,5 +1,5 @@
 // Time series of the server's counters: 5 minutes by second, an hour by 10 seconds, a day by
-// minute. Updated about once per second, even when no client is connected.
+// minute.
 //
 // Closure counts are means over a step; heartbeat ages are maxima. Rates and durations cover
 // closures that ended within the step, and are 0 if none did. Percentiles are computed from

@@ -41,17 +41,13 @@ void add_function_routes(std::vector<route>& to);
 void add_token_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
 
-/// Handles POST /api/v1/jobs/{id}/closures.
 coro::task<response> append_closures(web_context& context, exchange& ex);
-/// Handles GET /api/v1/jobs/{id}/results.
 coro::task<response> stream_results(web_context& context, exchange& ex);
 schema::json result_line_schema();
-/// Handles GET /api/v1/jobs/{id}/results/page.
 coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 std::string openapi_text(std::span<route const> routes, std::string_view version);
-/// Handles GET /openapi.json and /api/v1/openapi.json.
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;

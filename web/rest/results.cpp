@@ -5,8 +5,7 @@
 // never completely in memory.
 //
 // With `wait=true`, the response stops at the first closure that has not ended, waits for it, and
-// reads again. Pages are small after each wait and grow while all their closures have ended, so
-// that following a job is cheap.
+// reads again. Pages are small after each wait and grow while all their closures have ended.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_parsing.hpp"

@@ -38,9 +38,7 @@ std::vector<query_parameter> stream_parameters();
 /// Accepts at most 100 tasks.
 std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
 
-/// Handles GET /api/v1/stream/trace.
 coro::task<response> stream_trace(web_context& context, exchange& ex);
-/// Handles GET /api/v1/jobs/{id}/trace.
 coro::task<response> job_trace(web_context& context, exchange& ex);
 
 }  // namespace muster::web

@@ -1,6 +1,6 @@
 // Answers requests from history on disk. The store reads on its own thread, so neither the engine
-// nor the web thread waits. Pages and reads are limited. At the time limit, a page ends with a
-// token, and a summary reports the time up to which it is complete.
+// nor the web thread waits. At the time limit, a page ends with a token, and a summary reports the
+// time up to which it is complete.
 #pragma once
 
 #include <chrono>
@@ -85,8 +85,8 @@ auto read_page(server::history_store const& store, server::history_kind kind,
 }
 
 /// Returns a predicate for the visible clusters; an empty name means the main cluster. The deleted
-/// cluster of a program is visible only to callers that see the whole server. Call on the engine
-/// thread; the predicate can be called on any thread.
+/// cluster of a program is visible only to callers that see the whole server. Must be called on the
+/// engine thread; the predicate can be called on any thread.
 std::function<bool(std::string_view cluster)> visible_clusters(engine_services& services,
                                                                server::shared_scope const& scope);
 

@@ -21,7 +21,6 @@ class cluster_error : public std::runtime_error {
   code kind() const noexcept { return code_; }
   /// Returns whether a retry can succeed.
   bool is_transient() const noexcept { return code_ != code::invalid && code_ != code::denied; }
-  /// Returns is_transient().
   [[deprecated("use is_transient")]] bool may_pass() const noexcept { return is_transient(); }
 
  private:

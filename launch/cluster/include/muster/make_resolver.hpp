@@ -43,7 +43,6 @@ class resolver_arguments {
 
   /// Returns for example "slurm: port_base: 'x' is not a number from 1 to 65535".
   cluster_error invalid_value_error(std::string const& key, std::string const& what) const;
-  /// Returns invalid_value_error(key, what).
   [[deprecated("use invalid_value_error")]] cluster_error wrong(std::string const& key,
                                                                 std::string const& what) const {
     return invalid_value_error(key, what);

@@ -21,9 +21,9 @@ class slurm_resolver : public cluster_resolver {
     /// Tasks of each job. If empty, all tasks are workers.
     std::map<std::string, int> jobs = {};
     int port_base = 8888;
-    /// If not set, the entries of CUDA_VISIBLE_DEVICES, or the GPUs that the driver lists.
+    /// If not set, the GPUs are those in CUDA_VISIBLE_DEVICES, or those that the driver lists.
     std::optional<int> gpus_per_node = {};
-    /// If not set, the GPUs of a node divided by the largest number of tasks on a node. Can be 0.
+    /// If not set, a node's GPUs are divided by the largest number of tasks on a node. Can be 0.
     std::optional<int> gpus_per_task = {};
     /// Replaces SLURM_STEP_TASKS_PER_NODE, in its form: "3(x2),2,1". A single number applies to
     /// each node.

@@ -34,7 +34,8 @@ class kubernetes_resolver : public cluster_resolver {
     /// Expected number of pods; 0 accepts any number. A different number is not_ready.
     int tasks = 0;
     int port = 8470;
-    /// "*" means all namespaces. If empty, the pod's own namespace, or "default" off the cluster.
+    /// "*" means all namespaces. If empty, the pod's own namespace is used, or "default" off the
+    /// cluster.
     std::string name_space = {};
     bool host_ip = false;  // use the address of the node, not of the pod
     /// "w-10" follows "w-2". If false, names are compared as strings.

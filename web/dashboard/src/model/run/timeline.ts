@@ -207,7 +207,7 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
   });
 }
 
-// Returns at least 10 ms, and a range within `whole`.
+// Returns a range of at least 10 ms within `whole`.
 export function zoomed(r: Range, begin: number, end: number, whole: Range): Range {
   const length = Math.min(Math.max(10, (r.to - r.from) * (end - begin)), whole.to - whole.from);
   const from = Math.min(Math.max(r.from + (r.to - r.from) * begin, whole.from), whole.to - length);
