@@ -59,7 +59,7 @@ class Yaml(unittest.TestCase):
         self.assertEqual(len(found), 1, f"{kind} {name}")
         return found[0]
 
-    def test_every_object_has_a_version_a_kind_and_a_name_of_its_own(self):
+    def test_every_object_has_a_version_a_kind_and_a_unique_name(self):
         seen = set()
         for d in self.server + self.jobset:
             self.assertTrue(d["apiVersion"] and d["kind"] and d["metadata"]["name"])
@@ -67,7 +67,7 @@ class Yaml(unittest.TestCase):
             self.assertNotIn(key, seen)
             seen.add(key)
 
-    def test_the_service_the_pods_and_the_policy_choose_the_same_labels(self):
+    def test_service_pods_and_policy_select_the_same_labels(self):
         pod = self.of_kind("Deployment", "muster")["spec"]["template"]
         labels = pod["metadata"]["labels"]
         deployment = self.of_kind("Deployment", "muster")["spec"]["selector"]["matchLabels"]
@@ -98,7 +98,7 @@ class Yaml(unittest.TestCase):
         self.assertIn(f"--grpc=0.0.0.0:{ports['grpc']}", line)
         self.assertIn(f"--http=0.0.0.0:{ports['http']}", line)
 
-    def test_the_tasks_account_may_list_pods(self):
+    def test_service_account_of_the_tasks_can_list_pods(self):
         account = self.jobset_pod()["spec"]["serviceAccountName"]
         self.of_kind("ServiceAccount", account)
         binding = self.of_kind("RoleBinding", account)
@@ -106,7 +106,7 @@ class Yaml(unittest.TestCase):
         rules = self.of_kind("Role", binding["roleRef"]["name"])["rules"]
         self.assertEqual(rules, [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}])
 
-    def test_the_numbers_of_tasks_agree(self):
+    def test_declared_and_deployed_numbers_of_tasks_agree(self):
         args = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
         declared = next(a for a in args["command"] if a.startswith("--cluster="))
         job = self.jobset[0]["spec"]["replicatedJobs"][0]["template"]["spec"]
@@ -118,12 +118,12 @@ class Yaml(unittest.TestCase):
     def task_environment(self):
         return {e["name"]: e.get("value") for e in self.jobset_pod()["spec"]["containers"][0]["env"]}
 
-    def test_the_server_takes_its_command_line(self):
+    def test_command_line_of_the_server_is_accepted(self):
         container = self.of_kind("Deployment", "muster")["spec"]["template"]["spec"]["containers"][0]
         done = muster(*container["command"][1:], "--print-config")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_the_workers_dial_the_server_and_their_command_line_is_taken(self):
+    def test_workers_use_the_servers_address_and_an_accepted_command_line(self):
         service = self.of_kind("Service", "muster")
         ports = {p["name"]: p["port"] for p in service["spec"]["ports"]}
         for workers in (self.workers, self.program_workers):
@@ -138,12 +138,12 @@ class Yaml(unittest.TestCase):
                         if word.startswith("--drain-timeout")]
             self.assertEqual(int(drain) + 10, pod["terminationGracePeriodSeconds"])
 
-    def test_nothing_is_open_to_whoever_reaches_it(self):
+    def test_no_manifest_uses_insecure(self):
         for path in DEPLOY.rglob("*"):
             if path.is_file():
                 self.assertNotIn("--insecure", path.read_text(), path)
 
-    def test_tokens_are_new_ones_each_time_and_mounted_by_who_needs_them(self):
+    def test_tokens_are_generated_anew_and_mounted_where_needed(self):
         tokens, others = new_tokens(), new_tokens()
         self.assertFalse(set(tokens.values()) & set(others.values()))
         self.assertIn(f"submitter {tokens['launcher']} allow-exec", tokens["tokens"].splitlines())
@@ -158,7 +158,7 @@ class Yaml(unittest.TestCase):
             # The files belong to root, and the user of the pod reads them through its group.
             self.assertEqual(pod["spec"]["template"]["spec"]["securityContext"]["fsGroup"], 65532)
 
-    def test_server_and_worker_of_the_manifests_know_each_other_and_nobody_else(self):
+    def test_server_and_worker_of_the_manifests_accept_only_each_other(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             tokens = new_tokens()
@@ -199,7 +199,7 @@ class Yaml(unittest.TestCase):
                     process.kill()
                     process.communicate()
 
-    def test_the_tasks_command_lines_are_taken(self):
+    def test_command_lines_of_the_tasks_are_accepted(self):
         container = self.jobset_pod()["spec"]["containers"][0]
         check_lines(self, container["args"][0], {"CLUSTER": self.task_environment()["CLUSTER"]}, 2)
 
@@ -259,7 +259,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         check_lines(self, path.read_text(), values, expected)
 
-    def test_the_batch_script(self):
+    def test_batch_script_is_valid(self):
         self.check("slurm/run.sbatch", {"grpc_port": "8476", "http_port": "8477",
                                         "SLURM_NTASKS": "4", "scratch": "/nowhere",
                                         "first": "n1", "shared": "/nowhere", "@": "true",
@@ -285,13 +285,13 @@ class Scripts(unittest.TestCase):
             self.assertEqual(left, [])
             return done
 
-    def test_the_batch_script_runs_a_program_as_both_tasks_of_a_step(self):
+    def test_batch_script_runs_a_program_as_both_tasks_of_a_step(self):
         done = self.run_batch("bash", "-c", "echo task $TF_CONFIG")
         self.assertEqual(done.returncode, 0, done.stderr)
         for index in (0, 1):
             self.assertRegex(done.stdout, r'task .*"index": ?%d' % index)
 
-    def test_the_batch_scripts_server_asks_for_the_jobs_own_token(self):
+    def test_server_of_the_batch_script_requires_the_jobs_own_token(self):
         ask = 'muster jobs --url "http://127.0.0.1:$MUSTER_HTTP_PORT" 2>&1'
         done = self.run_batch("bash", "-c", f"""
             cd "$SLURM_SUBMIT_DIR"
@@ -303,11 +303,11 @@ class Scripts(unittest.TestCase):
         for line in ("known", "refused 1", "modes 700 600", "same"):
             self.assertEqual(len(re.findall(rf"\b{line}$", done.stdout, re.M)), 2, done.stdout)
 
-    def test_the_batch_script_ends_with_the_programs_status(self):
+    def test_batch_script_exits_with_the_status_of_the_program(self):
         self.assertEqual(self.run_batch("bash", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.run_batch().returncode, 2)
 
-    def test_the_batch_scripts_workers_have_the_gpus_that_slurm_names(self):
+    def test_workers_of_the_batch_script_use_the_gpus_of_slurm(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             for name, text in (("srun", 'while [[ $1 == --* ]]; do shift; done\n"$@"'), ("muster", 'echo "$@"')):
@@ -321,7 +321,7 @@ class Scripts(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(f" --gpus {gpus} ", done.stdout, visible)
 
-    def test_the_batch_scripts_workers_run_a_program_and_leave_when_they_are_idle(self):
+    def test_workers_of_the_batch_script_run_a_program_and_exit_when_idle(self):
         self.check("slurm/workers.sbatch", {}, 1)
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -354,14 +354,14 @@ class Scripts(unittest.TestCase):
         done = subprocess.run([DEPLOY / "slurm/workers.sbatch"], capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 2)
 
-    def test_the_startup_script(self):
+    def test_startup_script_is_valid(self):
         self.check("gcp-tpu/workers.sh", {"server": "10.0.0.1:8476", "worker": "3", "tpu": "v4"}, 1)
         self.check("gcp-tpu/startup.sh", {"cluster": "tpu:name=slice", "worker": "3",
                                           "server": "10.0.0.1:8476"}, 2)
 
 
 class Unit(unittest.TestCase):
-    def test_the_unit_starts_the_server(self):
+    def test_server_unit_starts_the_server(self):
         unit = configparser.ConfigParser(strict=False, interpolation=None)
         unit.optionxform = str
         unit.read(DEPLOY / "systemd/muster.service")
@@ -372,7 +372,7 @@ class Unit(unittest.TestCase):
         done = muster("serve", *without_file, "--print-config")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_the_unit_of_a_worker_starts_one(self):
+    def test_worker_unit_starts_a_worker(self):
         lines = (DEPLOY / "systemd/muster-worker.service").read_text().splitlines()
         (command,) = [line.partition("=")[2] for line in lines if line.startswith("ExecStart=")]
         words = shlex.split(command)
@@ -383,7 +383,7 @@ class Unit(unittest.TestCase):
         self.assertIn("Environment=MUSTER_DRAIN_TIMEOUT=4m30s", lines)
         self.assertIn("TimeoutStopSec=5min", lines)
 
-    def test_the_packages_settings_are_what_the_program_does_without(self):
+    def test_packaged_settings_equal_the_defaults(self):
         file = DEPLOY / "debian/muster.toml"
         settings = lambda *words: {line.partition("  #")[0] for line in
                                    muster("serve", *words, "--print-config").stdout.splitlines()}
@@ -391,7 +391,7 @@ class Unit(unittest.TestCase):
         self.assertEqual(given, without)
         self.assertTrue(given)
 
-    def test_its_sockets_are_those_of_the_default_configuration(self):
+    def test_socket_unit_listens_on_the_default_addresses(self):
         lines = (DEPLOY / "systemd/muster.socket").read_text().splitlines()
         listening = {line.partition("=")[2] for line in lines if line.startswith("ListenStream=")}
         printed = muster("serve", "--print-config").stdout

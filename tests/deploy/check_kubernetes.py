@@ -36,7 +36,7 @@ def pods():
 
 
 class Manifests(unittest.TestCase):
-    def test_the_api_takes_every_object(self):
+    def test_api_accepts_every_object(self):
         seen = set()
         for name, o in objects():
             if o["kind"] in OF_OTHERS:
@@ -48,7 +48,7 @@ class Manifests(unittest.TestCase):
         self.assertGreaterEqual(seen, {"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Secret",
                                        "Service", "PersistentVolumeClaim", "Role", "RoleBinding"})
 
-    def test_a_field_that_the_api_does_not_know_is_found(self):
+    def test_unknown_field_is_found(self):
         deployment = next(o for _, o in objects() if o["kind"] == "Deployment")
         for spoil in (lambda c: c.update(readOnlyRoot=True),
                       lambda c: c.update(ports=[{"containerPort": "grpc"}])):
@@ -57,7 +57,7 @@ class Manifests(unittest.TestCase):
             with self.assertRaises(kubernetes_validate.ValidationError):
                 kubernetes_validate.validate(spoiled, RELEASES[-1], strict=True)
 
-    def test_pods_of_muster_may_do_little(self):
+    def test_pods_of_muster_have_few_privileges(self):
         checked = 0
         for name, pod, made_by in pods():
             if made_by["kind"] in OF_OTHERS:
@@ -77,7 +77,7 @@ class Manifests(unittest.TestCase):
                     self.assertIn("/tmp", written)
         self.assertEqual(checked, 3)
 
-    def test_what_is_mounted_is_there(self):
+    def test_mounted_volumes_exist(self):
         secrets = {o["metadata"]["name"]: set(o["stringData"]) for _, o in objects() if o["kind"] == "Secret"}
         claims = {o["metadata"]["name"] for _, o in objects() if o["kind"] == "PersistentVolumeClaim"}
         for name, pod, _ in pods():
@@ -92,7 +92,7 @@ class Manifests(unittest.TestCase):
                     if "persistentVolumeClaim" in v:
                         self.assertIn(v["persistentVolumeClaim"]["claimName"], claims)
 
-    def test_budgets_and_policies_choose_pods_that_there_are(self):
+    def test_budgets_and_policies_select_existing_pods(self):
         labels = [o["spec"]["template"]["metadata"]["labels"] for _, o in objects() if o["kind"] == "Deployment"]
         for name, o in objects():
             if o["kind"] in ("PodDisruptionBudget", "NetworkPolicy"):

@@ -47,7 +47,7 @@ def runs(page):
 
 
 class Pages(unittest.TestCase):
-    def test_links_lead_somewhere(self):
+    def test_link_targets_exist(self):
         for page in pages(PROJECT):
             for path, anchor in links_of(page.read_text()):
                 target = (page.parent / path).resolve() if path else page
@@ -56,7 +56,7 @@ class Pages(unittest.TestCase):
                     if anchor and target.suffix == ".md":
                         self.assertIn(anchor, anchors_of(target.read_text()))
 
-    def test_pages_that_code_and_messages_name_exist(self):
+    def test_pages_named_in_code_and_messages_exist(self):
         anchors = {}
         for file in sources(PROJECT):
             text = file.read_bytes().decode(errors="replace")
@@ -81,7 +81,7 @@ class Pages(unittest.TestCase):
             name = page.relative_to(PROJECT / "docs").as_posix()
             self.assertTrue(name in listed or name.startswith(folders), f"{name} is not in the navigation of mkdocs.yml")
 
-    def test_pages_of_tasks_are_run(self):
+    def test_how_to_pages_are_executed(self):
         listed = re.search(r"set\(pages\s([^)]*)\)", (PROJECT / "tests/docs/CMakeLists.txt").read_text())[1].split()
         for name in navigation(*TASKS):
             page = PROJECT / "docs" / name

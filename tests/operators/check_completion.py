@@ -68,7 +68,7 @@ class Interactive:
         ("muster tasks --clu<tab>x --sta<tab>LA<tab>", "tasks --cluster x --state LATE"),
     )
 
-    def test_lines(self):
+    def test_shells_complete_commands_flags_and_values(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "mine.toml").touch()
             pathlib.Path(folder, "script").write_text(script(self.shell))
@@ -104,7 +104,7 @@ class Bash(Interactive, unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done.stdout.split()
 
-    def test_every_flag_of_every_verb_is_offered(self):
+    def test_every_flag_of_every_command_is_offered(self):
         help_text = support.run("--help").stdout
         verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
         self.assertLessEqual(set(verbs), set(self.offered("muster ")))
@@ -127,7 +127,7 @@ class Zsh(Interactive, unittest.TestCase):
              "autoload -U compinit && compinit -u -D; source ./script; "
              "muster() { print -r -- \"ARGS<$*>\"; }; echo begun-$((6*7))\n")
 
-    def test_the_script_works_as_a_file_of_fpath(self):
+    def test_script_works_as_an_fpath_file(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "_muster").write_text(script("zsh"))
             asked = f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; print $_comps[muster]"
@@ -147,7 +147,7 @@ class Fish(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return {offer.partition("\t")[0] for offer in done.stdout.splitlines()}
 
-    def test_verbs_flags_values_and_files(self):
+    def test_commands_flags_values_and_files_are_offered(self):
         self.assertEqual(self.offered("muster tas"), {"tasks"})
         self.assertLessEqual({"serve", "worker", "top"}, self.offered("muster "))
         self.assertLessEqual({"--output", "--state", "--url"}, self.offered("muster tasks --"))
@@ -161,7 +161,7 @@ class Fish(unittest.TestCase):
 
 
 class Wrong(unittest.TestCase):
-    def test_another_shell_is_wrong_usage(self):
+    def test_unknown_shell_is_a_usage_error(self):
         done = support.run("completion", "csh")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("csh", done.stderr)

@@ -58,7 +58,7 @@ distinguished_name = d
 
 
 class Healthy(unittest.TestCase):
-    def test_all_is_well(self):
+    def test_healthy_server_passes_all_checks(self):
         with tempfile.TemporaryDirectory() as folder, \
                 support.server("--data-dir", f"{folder}/data", "--cluster", "default:worker=1",
                                "--cluster", "second:worker=1") as s:
@@ -106,7 +106,7 @@ class Faults(unittest.TestCase):
         self.assertIn("can open 256 files", files[0]["text"])
         self.assertIn("LimitNOFILE=65536", files[0]["fix"])
 
-    def test_names_that_tensorflow_reads_are_told_with_their_flags(self):
+    def test_tensorflow_variables_are_reported_with_their_flags(self):
         done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json", env={
             **support.ENVIRONMENT, "TF_COORDINATOR_SCHEDULE_START_DELAY": "5",
             "TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES": "3"})
@@ -116,7 +116,7 @@ class Faults(unittest.TestCase):
         self.assertIn("--start-delay TIME", settings[0]["fix"])
         self.assertIn("--transient-dependency-failures N", settings[1]["fix"])
 
-    def test_a_grpc_port_that_is_closed_to_us_is_a_problem(self):
+    def test_unreachable_grpc_port_is_a_problem(self):
         with stand_in(grpc=closed_port()) as url:
             done = support.run("doctor", "--url", url, "--output", "json")
         told, by_check = judged(done)
@@ -126,7 +126,7 @@ class Faults(unittest.TestCase):
         self.assertIn("cannot be reached from here", bad[0]["text"])
         self.assertIn("firewall", bad[0]["fix"])
 
-    def test_versions_that_differ_and_a_clock_that_is_off(self):
+    def test_version_and_clock_differences_are_reported(self):
         with stand_in(behind=datetime.timedelta(seconds=30), versions=("0.0.1", "0.0.2")) as url:
             done = support.run("doctor", "--url", url, "--output", "json")
         by_check = judged(done)[1]
@@ -137,7 +137,7 @@ class Faults(unittest.TestCase):
         self.assertIn("0.0.9", by_check["version"][0]["text"])
         self.assertIn("1 with version 0.0.1 (worker:0); 1 with version 0.0.2 (worker:1)", by_check["version"][1]["text"])
 
-    def test_a_server_that_does_not_serve_yet(self):
+    def test_server_that_is_not_ready_is_reported(self):
         with stand_in(ready=503) as url:
             done = support.run("doctor", "--url", url)
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -165,7 +165,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(len(problems), 1, done.stdout)
         return done.returncode, problems[0]
 
-    def test_tokens(self):
+    def test_token_problems_are_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             tokens = pathlib.Path(folder) / "tokens"
             tokens.write_text(f"admin {'a' * 40}\nworker {'w' * 40}\n")
@@ -176,7 +176,7 @@ class Refused(unittest.TestCase):
                     self.assertEqual((status, problem["check"]), (1, "token"))
                     self.assertIn(fix, problem["fix"])
 
-    def test_a_token_that_is_bound_to_a_cluster(self):
+    def test_token_bound_to_another_cluster_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             tokens = pathlib.Path(folder) / "tokens"
             tokens.write_text(f"admin {'a' * 40}\nviewer {'v' * 40} cluster=other\n")
@@ -195,7 +195,7 @@ class Refused(unittest.TestCase):
             subprocess.run(command, check=True, capture_output=True, timeout=60)
         (folder / "over.key").write_bytes((folder / "server.key").read_bytes())
 
-    def test_certificates(self):
+    def test_certificate_problems_are_reported(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             subprocess.run([support.MUSTER, "tls", "init", folder], check=True, capture_output=True, timeout=60)
@@ -209,7 +209,7 @@ class Refused(unittest.TestCase):
                 self.assertIn(fix, problem["fix"], problem)
                 self.assertEqual(problem["text"].count(url), 1, problem)
 
-    def test_addresses(self):
+    def test_address_problems_are_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([support.MUSTER, "tls", "init", folder], check=True, capture_output=True, timeout=60)
             with support.server("--tls-cert", f"{folder}/server.pem", "--tls-key", f"{folder}/server.key") as s:
@@ -239,7 +239,7 @@ class Elsewhere(http.server.BaseHTTPRequestHandler):
 
 
 class Nobody(unittest.TestCase):
-    def test_no_server_is_status_3_and_says_whether_its_ports_are_free(self):
+    def test_unreachable_server_is_status_3_and_shows_free_ports(self):
         done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json")
         self.assertEqual(done.returncode, 3, done.stdout)
         ports = judged(done)[1]["ports"]
@@ -248,7 +248,7 @@ class Nobody(unittest.TestCase):
         self.assertEqual([f["text"].split()[0] for f in ports[1:]],
                          ["127.0.0.1:8476", "127.0.0.1:8477"])
 
-    def test_a_port_that_another_program_has(self):
+    def test_port_used_by_another_program_is_reported(self):
         taken = socket.socket()
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with taken:
@@ -262,12 +262,12 @@ class Nobody(unittest.TestCase):
         self.assertEqual(port["result"], "problem")
         self.assertIn("ss -ltnp", port["fix"])
 
-    def test_a_wrong_url_is_wrong_usage(self):
+    def test_invalid_url_is_a_usage_error(self):
         self.assertEqual(support.run("doctor", "--url", "gopher://x").returncode, 2)
 
 
 class Certificates(unittest.TestCase):
-    def test_days_left(self):
+    def test_certificates_near_expiry_are_reported(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             cases = (("fine", -1, 90, "ok"), ("soon", -1, 20, "warning"), ("now", -1, 2, "problem"),
@@ -289,7 +289,7 @@ class Certificates(unittest.TestCase):
             self.assertIn("contains no PEM certificate", found[7]["text"])
             self.assertIn("cannot be read", found[8]["text"])
 
-    def test_what_an_https_server_shows(self):
+    def test_certificate_of_an_https_server_is_checked(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             pem = certificate(folder, "localhost", -1, 12)

@@ -40,12 +40,12 @@ class LogLines(unittest.TestCase):
                 made.stop()
             return made.log.read_text().splitlines(), (made.folder / "worker-0.log").read_text()
 
-    def test_as_text(self):
+    def test_text_lines_have_the_log_format(self):
         server, worker = self.supervised()
         self.check(server, ["supervisor: the server was killed", "ready version=", "stopped"])
         self.check(worker.splitlines(), ["muster: "])
 
-    def test_as_json(self):
+    def test_json_lines_have_the_log_format(self):
         server, _ = self.supervised("--log-format", "json")
         for line in server:
             told = json.loads(line)
@@ -54,7 +54,7 @@ class LogLines(unittest.TestCase):
             self.assertIn(told["level"], ("debug", "info", "warning", "error", "critical"))
         self.assertTrue(any("supervisor: the server was killed" in line for line in server))
 
-    def test_the_proxy(self):
+    def test_proxy_lines_have_the_log_format(self):
         with tempfile.TemporaryDirectory() as folder:
             proxy = subprocess.Popen(
                 [support.MUSTER, "proxy", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:9",
@@ -65,7 +65,7 @@ class LogLines(unittest.TestCase):
             _, lines = proxy.communicate(timeout=60)
             self.check(lines.splitlines(), ["listens on", "stopped"])
 
-    def test_last_words(self):
+    def test_lines_after_a_second_signal_have_the_log_format(self):
         """A second signal arrives while the server is still stopping."""
         with tempfile.TemporaryDirectory() as folder:
             made = support.Server(folder)

@@ -20,7 +20,7 @@ class Man(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def test_every_verb_has_one(self):
+    def test_every_command_has_a_page(self):
         names = {p.name for p in self.pages.iterdir()}
         help_text = support.run("--help").stdout
         verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
@@ -29,19 +29,19 @@ class Man(unittest.TestCase):
             self.assertIn(f"muster-{verb}.1", names)
         self.assertIn("muster.1", names)
 
-    def test_mandoc_has_nothing_to_say(self):
+    def test_mandoc_reports_no_problem(self):
         for page in sorted(self.pages.iterdir()):
             done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True,
                                   text=True, timeout=60)
             self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), page.name)
 
-    def test_groff_has_nothing_to_say(self):
+    def test_groff_reports_no_problem(self):
         for page in sorted(self.pages.iterdir()):
             done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-b", page],
                                   capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stderr), (0, ""), page.name)
 
-    def test_a_page_says_what_the_help_says(self):
+    def test_page_matches_the_help(self):
         text = subprocess.run(["mandoc", "-Tutf8", "-Owidth=200", self.pages / "muster-serve.1"],
                               capture_output=True, text=True, timeout=60).stdout
         text = re.sub(".\b", "", text)  # bold and underlined text
@@ -55,7 +55,7 @@ class Man(unittest.TestCase):
                      "--log-format text|json", "MUSTER_SERVE_...", "  muster serve --grpc"):
             self.assertIn(part.strip(), flat)
 
-    def test_a_page_is_printed(self):
+    def test_page_is_printed(self):
         printed = support.run("man", "serve").stdout
         self.assertEqual(printed, (self.pages / "muster-serve.1").read_text())
         self.assertEqual(support.run("man").stdout, (self.pages / "muster.1").read_text())
@@ -65,7 +65,7 @@ class Man(unittest.TestCase):
         self.assertEqual((unknown.returncode, unknown.stdout), (2, ""))
         self.assertIn("there is no command 'sevre'", unknown.stderr)
 
-    def test_a_folder_that_cannot_be_written_is_told(self):
+    def test_unwritable_folder_is_reported(self):
         done = support.run("man", "--dir", "/proc/nowhere")
         self.assertEqual(done.returncode, 1)
         self.assertIn("--dir: cannot write /proc/nowhere/muster.1", done.stderr)

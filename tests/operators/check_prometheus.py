@@ -44,12 +44,12 @@ def selectors(expression):
 
 
 class Rules(unittest.TestCase):
-    def test_promtool_takes_them(self):
+    def test_promtool_accepts_the_rules(self):
         done = promtool("check", "rules", str(RULES))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{len(alerts())} rules found", done.stdout)
 
-    def test_each_fires_when_it_shall(self):
+    def test_each_alert_fires_when_expected(self):
         with tempfile.TemporaryDirectory() as folder:
             for file in (RULES, TESTS):
                 shutil.copy(file, folder)
@@ -58,7 +58,7 @@ class Rules(unittest.TestCase):
         tested = set(re.findall(r"alertname: (\w+)", TESTS.read_text()))
         self.assertEqual(tested, {r["alert"] for r in alerts()})
 
-    def test_each_says_what_to_do_in_words_that_the_program_takes(self):
+    def test_each_alert_names_valid_commands(self):
         flags = {}
         for rule in alerts():
             self.assertEqual(set(rule["annotations"]), {"summary", "description"})
@@ -72,7 +72,7 @@ class Rules(unittest.TestCase):
 
 
 class Exported(unittest.TestCase):
-    def test_every_expression_names_metrics_of_a_live_server(self):
+    def test_every_expression_uses_metrics_of_a_running_server(self):
         with tempfile.TemporaryDirectory() as folder, \
                 support.server("--data-dir", f"{folder}/data", "--cluster", "train:worker=2") as s:
             s.worker("--slots", "2")
@@ -97,7 +97,7 @@ class Exported(unittest.TestCase):
                                 f"{where}: {name}{own} of {exported[name][:10]}")
         self.assertGreater(count, 50)
 
-    def test_promtool_takes_the_expressions_of_the_board(self):
+    def test_promtool_accepts_the_expressions_of_the_dashboard(self):
         rules = [{"record": f"x:{i}", "expr": re.sub(r"\$__rate_interval", "5m", e)}
                  for i, (_, e) in enumerate(expressions())]
         with tempfile.TemporaryDirectory() as folder:

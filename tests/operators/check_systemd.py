@@ -17,7 +17,7 @@ WATCHDOG = 0.6  # seconds; a notification every 0.2 s
 
 
 class Units(unittest.TestCase):
-    def test_systemd_has_nothing_to_say(self):
+    def test_systemd_reports_no_problem(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             for unit in UNITS.iterdir():
@@ -35,7 +35,7 @@ class Units(unittest.TestCase):
                                UNITS / unit], capture_output=True, text=True, timeout=60)
         return float(re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)[1])
 
-    def test_they_are_hardened(self):
+    def test_units_are_hardened(self):
         self.assertLessEqual(self.exposure("muster.service"), 1.5)
         self.assertLessEqual(self.exposure("muster-worker.service"), 3.5)
 
@@ -97,7 +97,7 @@ class Watchdog(unittest.TestCase):
         self.addCleanup(server.stop)
         return manager, server
 
-    def test_signs_stop_when_the_engine_hangs_and_come_again(self):
+    def test_watchdog_messages_stop_while_the_engine_hangs(self):
         with tempfile.TemporaryDirectory() as folder:
             manager, server = self.served(folder, WATCHDOG_USEC=str(int(WATCHDOG * 1e6)))
             manager.until("READY=1")
@@ -113,7 +113,7 @@ class Watchdog(unittest.TestCase):
             manager.until("STOPPING=1")
             self.assertEqual(server.process.wait(support.DEADLINE), 0)
 
-    def test_without_a_watchdog_there_are_no_signs(self):
+    def test_no_watchdog_messages_are_sent_without_a_watchdog(self):
         for environment in ({}, {"WATCHDOG_USEC": "600000", "WATCHDOG_PID": "1"}):
             with tempfile.TemporaryDirectory() as folder:
                 manager, server = self.served(folder, **environment)

@@ -90,7 +90,7 @@ def has(*parts):
 
 
 class Once(unittest.TestCase):
-    def test_one_frame_without_a_terminal(self):
+    def test_one_frame_is_printed_without_a_terminal(self):
         with support.server() as s:
             s.worker("--slots", "2", "--index", "4")
             job = s.run("submit", "muster.sleep", "120s", "--no-wait").stdout.strip()
@@ -112,7 +112,7 @@ class Once(unittest.TestCase):
             self.assertEqual(told["overview"]["closures"]["running"], 1)
             self.assertEqual(len(told["tasks"]), 1)
 
-    def test_wrong_use(self):
+    def test_invalid_usage_has_distinct_exit_statuses(self):
         self.assertEqual(support.run("top", "--url", "http://127.0.0.1:9").returncode, 3)
         done = support.run("top", "--interval", "1ms")
         self.assertEqual(done.returncode, 2)
@@ -131,7 +131,7 @@ class Live(unittest.TestCase):
         self.addCleanup(made.close)
         return made
 
-    def test_it_follows_what_happens(self):
+    def test_display_follows_changes(self):
         top = self.top()
         top.until(has("no task is connected", "no closure is running"), "nobody")
         self.server.worker("--slots", "1")
@@ -168,7 +168,7 @@ class Live(unittest.TestCase):
         top.resize(3, 20)
         top.until(lambda f: len(f) == 3 and max(map(len, f)) <= 20, "three lines")
 
-    def test_signals_give_the_terminal_back(self):
+    def test_signals_restore_the_terminal(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             top = self.top()
             top.until(has("q quit"), "a frame")
@@ -180,7 +180,7 @@ class Live(unittest.TestCase):
             self.assertTrue(top.is_given_back(), number)
             self.assertIn(LEAVE, top.text)
 
-    def test_it_can_be_stopped_and_goes_on(self):
+    def test_top_continues_after_suspension(self):
         top = self.top()
         top.until(has("q quit"), "a frame")
         top.process.send_signal(signal.SIGTSTP)
@@ -194,7 +194,7 @@ class Live(unittest.TestCase):
         top.until(has("q quit"), "it goes on")
         self.assertFalse(top.is_given_back())
 
-    def test_it_outlives_the_server(self):
+    def test_top_outlives_the_server(self):
         top = self.top()
         top.until(has("q quit"), "a frame")
         self.server.process.kill()
@@ -205,14 +205,14 @@ class Live(unittest.TestCase):
         self.server.start(self.server.grpc, self.server.http)
         top.until(lambda f: has("q quit")(f) and not has("AWAY")(f), "back")
 
-    def test_without_a_server_the_terminal_is_given_back(self):
+    def test_terminal_is_restored_without_a_server(self):
         self.server.process.kill()
         top = self.top()
         self.assertEqual(top.ended(), 3)
         self.assertTrue(top.is_given_back())
         self.assertIn("no server answers", top.process.stderr.read().decode())
 
-    def test_a_server_that_says_nothing_holds_up_no_key(self):
+    def test_silent_server_delays_no_key(self):
         top = self.top()
         top.until(has("q quit"), "a frame")
         self.server.process.send_signal(signal.SIGSTOP)

@@ -54,7 +54,7 @@ class UnfinishedLines(unittest.TestCase):
     def go(self):
         (self.folder / "go").touch()
 
-    def test_of_a_run(self):
+    def test_unfinished_line_of_a_run_is_shown(self):
         with Terminal("run", "-n", "1", "--no-prefix", "--", "sh", "-c", self.half) as shown:
             shown.until(lambda text: BAR + "half" + END in text, "an unfinished line")
             self.go()
@@ -69,7 +69,7 @@ class UnfinishedLines(unittest.TestCase):
             self.assertEqual(done.stdout, "rank 0 | a [31mb\n")
             self.assertEqual(server.run("logs", "p").stdout, "rank 0 | a [31mb\n")
 
-    def test_of_ranks(self):
+    def test_unfinished_lines_of_ranks_are_shown(self):
         with support.server() as server:
             server.worker("--allow-programs")
             words = ("launch", "--url", server.url, "--name", "p", "--", "sh", "-c", self.half)
@@ -83,7 +83,7 @@ class UnfinishedLines(unittest.TestCase):
                 self.assertEqual(shown.process.wait(support.DEADLINE), 0)
             self.assertEqual(server.run("logs", "p").stdout, "rank 0 | half done\n")
 
-    def test_of_a_submission_that_is_followed(self):
+    def test_unfinished_line_of_a_followed_submission_is_shown(self):
         with support.server() as server:
             server.worker("--allow-exec")
             with Terminal("submit", "muster.exec", f'["sh", "-c", "{self.half}"]', "--follow",
@@ -94,7 +94,7 @@ class UnfinishedLines(unittest.TestCase):
                 self.assertNotIn("half\r\n", shown.text)
                 self.assertEqual(shown.process.wait(support.DEADLINE), 0)
 
-    def test_of_two_closures(self):
+    def test_unfinished_lines_of_two_closures_are_shown(self):
         calls = "".join('[["sh", "-c", "printf %s; while [ ! -e %s/go ]; do sleep 0.05; done"]]\n'
                         % (name, self.folder) for name in ("one", "two"))
         with support.server() as server:

@@ -31,10 +31,10 @@ def blocks():
 
 
 class Readme(unittest.TestCase):
-    def test_it_is_short(self):
+    def test_readme_is_short(self):
         self.assertLessEqual(len(README.splitlines()), LINES_MAX)
 
-    def test_what_it_names_is_there(self):
+    def test_files_that_it_names_exist(self):
         for name in re.findall(r"`((?:scripts|docs|bench|server|web)/[\w./-]+)`", README):
             if name != "build/packages":
                 self.assertTrue((PROJECT / name.rstrip("/")).exists(), name)

@@ -26,7 +26,7 @@ def told(*words):
 
 
 class OneVersion(unittest.TestCase):
-    def test_the_program_and_the_server_beside_it(self):
+    def test_version_of_the_program_and_the_server_is_printed(self):
         with tempfile.TemporaryDirectory() as folder, Server([MUSTER], folder) as server:
             done = told("version", "--url", server.url)
             self.assertRegex(done.stdout, rf"^muster {re.escape(VERSION)} \(.*gRPC.*\)\n")
@@ -40,23 +40,23 @@ class OneVersion(unittest.TestCase):
             log = pathlib.Path(server.log).read_text()
             self.assertIn(f"ready version={VERSION} ", log)
 
-    def test_without_a_server_it_is_no_failure(self):
+    def test_version_succeeds_without_a_server(self):
         done = told("version", "--url", "http://127.0.0.1:1")
         self.assertEqual(done.stdout.splitlines()[1], "server: no server answers at http://127.0.0.1:1")
         self.assertEqual(len(told("version", "--client").stdout.splitlines()), 1)
 
-    def test_the_python_package(self):
+    def test_python_package_has_the_version(self):
         found = subprocess.run([sys.executable, "-c", "import muster; print(muster.__version__)"],
                                capture_output=True, text=True, timeout=60, check=True,
                                cwd=PROJECT / "python")
         self.assertEqual(found.stdout.strip(), VERSION)
         self.assertNotRegex((PROJECT / "python/pyproject.toml").read_text(), r'(?m)^version *= *"')
 
-    def test_the_changelog_knows_it(self):
+    def test_changelog_contains_the_version(self):
         headings = re.findall(r"^## \[(.+?)\]", (PROJECT / "CHANGELOG.md").read_text(), re.M)
         self.assertEqual(headings[:2], ["Unreleased", VERSION])
 
-    def test_the_licence_is_one_everywhere(self):
+    def test_licence_is_the_same_everywhere(self):
         text = (PROJECT / "LICENSE").read_text()
         self.assertIn("Apache License", text)
         self.assertEqual((PROJECT / "python/LICENSE").read_text(), text)

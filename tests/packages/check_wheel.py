@@ -51,23 +51,23 @@ class Wheel(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_a_cluster_needs_nothing_else(self):
+    def test_local_cluster_runs_with_only_the_wheel(self):
         self.assertEqual(self.run_here(PYTHON, "-c", USE), "[0, 1, 4, 9]\n")
 
-    def test_large_values_are_in_memory_of_its_library(self):
+    def test_large_values_use_the_bundled_library(self):
         what = "from muster._shared import library, memory; print(library.found() is not None, memory.bytes_max(5))"
         self.assertEqual(self.run_here(PYTHON, "-c", what), "True 5\n")
         symbols = subprocess.run(["nm", "--dynamic", "--defined-only", self.where / LIBRARY], capture_output=True, text=True, check=True)
         others = [line for line in symbols.stdout.splitlines() if "muster_values_" not in line]
         self.assertEqual(others, [])
 
-    def test_the_command_and_the_module_are_the_program(self):
+    def test_command_and_module_run_the_bundled_program(self):
         expected = self.run_here(str(self.where / PROGRAM), "version", "--client")
         self.assertRegex(expected, r"^muster [0-9.]+ ")
         self.assertEqual(self.run_here(PYTHON, str(self.where / "bin/muster"), "version", "--client"), expected)
         self.assertEqual(self.run_here(PYTHON, "-m", "muster", "version", "--client"), expected)
 
-    def test_its_tag_says_what_it_needs(self):
+    def test_tag_matches_the_required_glibc(self):
         files = [self.where / PROGRAM, self.where / LIBRARY]
         for file in files:
             self.assertLessEqual(libraries_needed(file), {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"})
@@ -77,13 +77,13 @@ class Wheel(unittest.TestCase):
         (info,) = self.where.glob("muster-*.dist-info")
         self.assertRegex((info / "WHEEL").read_text(), rf"(?m)^Tag: py3-none-manylinux_{major}_{minor}_")
 
-    def test_it_has_the_notices_of_what_it_contains(self):
+    def test_notices_of_bundled_libraries_are_included(self):
         notices = {file.name for file in (self.where / "muster/_bundled/notices").iterdir()}
         self.assertIn("muster.copyright", notices)
         for word in ("grpc", "protobuf", "rocksdb", "ssl3", "spdlog"):
             self.assertTrue(any(word in name for name in notices), word)
 
-    def test_the_pure_one_is_the_same_without_the_program(self):
+    def test_pure_wheel_differs_only_by_the_bundled_program(self):
         def names(wheel):
             return {n for n in zipfile.ZipFile(wheel).namelist() if not re.search(r"dist-info|_bundled", n)}
 
