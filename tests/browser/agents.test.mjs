@@ -31,7 +31,7 @@ async function withAgents(count, body) {
   }
 }
 
-test('a server of agents alone is not a server of nothing', async () => {
+test('a server with only agents shows its tasks', async () => {
   await withAgents(3, async (server) => {
     const seen = await WatchedPage.open(browser, `${server.url}/`);
     await seen.counts('key-tasks', 3);
@@ -52,7 +52,7 @@ test('a server of agents alone is not a server of nothing', async () => {
   });
 });
 
-test('who is always last is said', async () => {
+test('a task that always arrives last is named', async () => {
   await withAgents(3, async (server, agents) => {
     for (let step = 0; step < 5; ++step) {
       const first = [agents[0], agents[1]].map((agent) => agent.barrier(`step/${step}`, 60_000));
@@ -68,7 +68,7 @@ test('who is always last is said', async () => {
   });
 });
 
-test('a cluster of agents has a timeline: its runs, its agents, where they met and who broke it', async () => {
+test('a cluster of agents has a timeline of runs, agents, barriers and failures', async () => {
   await withAgents(3, async (server, agents) => {
     for (let step = 0; step < 3; ++step) await Promise.all(agents.map((agent) => agent.barrier(`step/${step}`, 60_000)));
     const seen = await WatchedPage.open(browser, `${server.url}/tasks?cluster=train`);
@@ -88,7 +88,7 @@ test('a cluster of agents has a timeline: its runs, its agents, where they met a
   });
 });
 
-test('a barrier is cancelled after a question', async () => {
+test('a barrier is cancelled after a confirmation', async () => {
   await withAgents(3, async (server, agents) => {
     const ended = agents[0].barrier('stuck', 60_000).then(
       () => 'passed',

@@ -39,7 +39,7 @@ async function picture(seen, name) {
   }
 }
 
-test('a barrier shows who is missing, and then that it passed', async () => {
+test('a barrier shows missing tasks, and then that it has passed', async () => {
   await withAgents(async (server, agents) => {
     const seen = await WatchedPage.open(browser, `${server.url}/barriers?cluster=train`);
     const arrived = [agents[0].barrier('epoch/1', 60_000)];
@@ -81,7 +81,7 @@ test('agents are listed with what they wait for', async () => {
   });
 });
 
-test('a key that is put over REST is seen', async () => {
+test('a key written over REST is shown', async () => {
   await withAgents(async (server) => {
     const seen = await WatchedPage.open(browser, `${server.url}/kv?cluster=train`);
     const hostile = '<img src=x onerror=alert(1)>';

@@ -55,7 +55,7 @@ async function isRed(locator) {
   });
 }
 
-test('a job runs before your eyes', async () => {
+test('a running job is shown live', async () => {
   await withCluster(2, async (cluster) => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     await seen.reads('conn-state', /live/i);
@@ -88,7 +88,7 @@ test('a killed worker turns red', async () => {
   });
 });
 
-test('the page outlives its server', async () => {
+test('the dashboard reconnects after the server restarts', async () => {
   await withCluster(1, async (cluster) => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     await seen.counts('key-tasks', 1);
@@ -103,7 +103,7 @@ test('the page outlives its server', async () => {
   });
 });
 
-test('what is kept is told, and a server that was killed is back on its ports', async () => {
+test('durability is shown, and a killed server returns on its ports', async () => {
   const cluster = new Cluster();
   try {
     await cluster.serve('--supervise', '--data-dir', join(cluster.folder, 'data'), '--cluster', 'train:worker=2');
@@ -125,7 +125,7 @@ test('what is kept is told, and a server that was killed is back on its ports', 
   }
 });
 
-test('both themes, for a person to look at', async () => {
+test('screenshots are taken in both themes', async () => {
   await withCluster(3, async (cluster) => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     await seen.counts('key-tasks', 3);
@@ -139,7 +139,7 @@ test('both themes, for a person to look at', async () => {
   });
 });
 
-test('names from elsewhere are shown as text', async () => {
+test('untrusted names are shown as text', async () => {
   await withCluster(1, async (cluster) => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     const hostile = '<img src=x onerror=alert(1)>';

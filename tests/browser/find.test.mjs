@@ -30,7 +30,7 @@ async function visitor(path = '/') {
 const jobOnOverview = (seen, id) => seen.at('job-row', `[data-job="${id}"]`).locator('a');
 const reading = (seen, id) => seen.page.locator(`[data-testid="job"][data-job="${id}"]`).waitFor();
 
-test('why a closure waits: two clicks', async () => {
+test('finding why a closure waits takes two clicks', async () => {
   const id = await cluster.submitAll('nobody has it', [{ function: 'muster.echo', args: [1], options: { labels: { zone: 'mars' } } }]);
   const { seen, click, clicks } = await visitor();
   await click(jobOnOverview(seen, id));
@@ -41,7 +41,7 @@ test('why a closure waits: two clicks', async () => {
   await seen.at('closure', '[data-state="CANCELLED"]').waitFor();
 });
 
-test('the failed one of 50,000: three clicks to its whole error', async () => {
+test('finding the error of one of 50,000 closures takes three clicks', async () => {
   const closures = Array.from({ length: MANY }, (_, n) => (n === FAILED ? { function: 'muster.fail', args: ['no such column: price\nat row 7'] } : { function: 'muster.noop' }));
   const id = await cluster.submitAll('many', closures, { on_error: 'continue' });
   const { seen, click, clicks } = await visitor();
@@ -57,7 +57,7 @@ test('the failed one of 50,000: three clicks to its whole error', async () => {
   await seen.page.waitForURL(/state=FAILED/);
 });
 
-test('the filter of a job is in its address, the depth too', async () => {
+test('the filter and the page of a job are in its URL', async () => {
   const id = await cluster.submit('muster.noop', [], 1000, 'deep');
   const { seen } = await visitor(`/jobs/${id}`);
   await seen.reads('count-line', /1 to 100/);
@@ -72,7 +72,7 @@ test('the filter of a job is in its address, the depth too', async () => {
   await seen.reads('count-line', /1 to 100/);
 });
 
-test('cancel: two clicks on the page of the job, and Esc leaves it alone', async () => {
+test('cancelling a job takes two clicks, and Esc aborts it', async () => {
   const id = await cluster.submit('muster.sleep', [600_000], 3, 'too long');
   const { seen, click, clicks } = await visitor(`/jobs/${id}`);
   await reading(seen, id);
@@ -88,7 +88,7 @@ test('cancel: two clicks on the page of the job, and Esc leaves it alone', async
   assert.equal(clicks(), 2);
 });
 
-test('by keys alone: to a job, to its third closure, and back', async () => {
+test('the keyboard leads to a job, to its third closure, and back', async () => {
   const id = await cluster.submit('muster.noop', [], 5, 'keys');
   const { seen } = await visitor();
   await seen.reads('conn-state', /live/i);
@@ -108,7 +108,7 @@ test('by keys alone: to a job, to its third closure, and back', async () => {
   await reading(seen, id);
 });
 
-test('what is looked for on one page does not filter another', async () => {
+test('a search on one page does not filter another', async () => {
   const { seen } = await visitor('/tasks');
   await seen.at('task-row', '[data-task="worker:1"]').waitFor();
   await seen.page.locator('.find input').fill('worker:1');
@@ -121,14 +121,14 @@ test('what is looked for on one page does not filter another', async () => {
   assert.equal(await seen.at('task-row').count(), 1);
 });
 
-test('a cluster that there is not is said so', async () => {
+test('an unknown cluster is reported', async () => {
   const { seen } = await visitor('/tasks?cluster=nowhere');
   await seen.page.locator('#no-cluster', { hasText: 'There is no cluster nowhere' }).waitFor();
   await seen.at('clusters').locator('a').first().click();
   await seen.at('task-row').first().waitFor();
 });
 
-test('what has ended is not asked for again', async () => {
+test('ended jobs are not requested again', async () => {
   const id = await cluster.submit('muster.noop', [], 3, 'over');
   const { seen } = await visitor(`/jobs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
@@ -140,7 +140,7 @@ test('what has ended is not asked for again', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('who holds the most memory: one click', async () => {
+test('finding the job with the most memory takes one click', async () => {
   const id = await cluster.submitAll('the large one', [{ function: 'muster.echo', args: ['x'.repeat(300_000)] }]);
   const { seen, click, clicks } = await visitor();
   await click(seen.page.locator('.rail a', { hasText: 'Remote values' }));
@@ -156,7 +156,7 @@ test('who holds the most memory: one click', async () => {
   await seen.reads('value', /xxx/);
 });
 
-test('retry: one click leads to the new job', async () => {
+test('retrying a job takes one click and opens the new job', async () => {
   const id = await cluster.submitAll('to be retried', [{ function: 'muster.fail', args: ['again'] }, { function: 'muster.noop' }], { on_error: 'continue' });
   const { seen, click, clicks } = await visitor(`/jobs/${id}`);
   await seen.at('job', '[data-state="FAILED"]').waitFor();
@@ -168,7 +168,7 @@ test('retry: one click leads to the new job', async () => {
   assert.equal(clicks(), 1);
 });
 
-test('cordon: the worker says so, and is given back', async () => {
+test('a worker is shown as cordoned and can be uncordoned', async () => {
   const { seen, click, clicks } = await visitor('/workers/worker:1');
   await click(seen.at('cordon'));
   await seen.reads('standing', /cordoned/);
@@ -177,7 +177,7 @@ test('cordon: the worker says so, and is given back', async () => {
   await seen.at('cordon').waitFor();
 });
 
-test('machines are shown with the tasks, and lead to their workers', async () => {
+test('machines are shown with the tasks and link to their workers', async () => {
   const { seen, click, clicks } = await visitor('/tasks');
   await seen.at('machines', ' [data-machine="server"]').waitFor();
   const row = seen.at('machines', ' [data-machine="worker:1"]');
@@ -205,7 +205,7 @@ test('the rank that a program of PyTorch waits for is named', async () => {
   }
 });
 
-test('a gang that fits nowhere says why', async () => {
+test('a gang that fits nowhere shows the reason', async () => {
   const id = await cluster.submitAll('gang', [{ function: 'muster.noop', options: { gang: 'g', resources: { gpu: 9 } } }]);
   const { seen } = await visitor('/gangs');
   await seen.reads('gang', /no room/);

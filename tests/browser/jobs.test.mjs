@@ -19,7 +19,7 @@ async function shows(seen, id, name) {
   await seen.at('closures-row').first().waitFor();
 }
 
-test('the address says which job, and back and forward lead through them', async () => {
+test('the URL names the job, and back and forward navigate between jobs', async () => {
   const older = await cluster.submit('muster.noop', [], 1, 'the older one');
   const newer = await cluster.submit('muster.noop', [], 1, 'the newer one');
   const seen = await open(`/jobs/${older}`);
@@ -45,7 +45,7 @@ test('the address says which job, and back and forward lead through them', async
   await shows(seen, newer, 'the newer one');
 });
 
-test('a link on the overview leads to the job', async () => {
+test('a link on the overview opens the job', async () => {
   const id = await cluster.submit('muster.noop', [], 1, 'linked');
   const seen = await open();
   await seen.at('job-row', `[data-job="${id}"] a`).click();
@@ -53,7 +53,7 @@ test('a link on the overview leads to the job', async () => {
   assert.equal(seen.page.url(), `${cluster.url}/jobs/${id}`);
 });
 
-test('a job begins with how long its closures ran, and by whom', async () => {
+test('a job page starts with durations by function and worker', async () => {
   const id = await cluster.submitAll('pictured', [{ function: 'muster.sleep', args: [40] }, ...Array.from({ length: 20 }, () => ({ function: 'muster.noop' }))]);
   const seen = await open(`/jobs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
@@ -68,7 +68,7 @@ test('a job begins with how long its closures ran, and by whom', async () => {
   await seen.reads('count-line', /1 closure matches/);
 });
 
-test('a drag looks closer at all charts, and the address says at what', async () => {
+test('dragging zooms all charts, and the range is in the URL', async () => {
   const seen = await open();
   const over = seen.page.locator('[data-testid="chart-queue"] .u-over');
   await over.waitFor();
@@ -88,7 +88,7 @@ test('a drag looks closer at all charts, and the address says at what', async ()
   await seen.page.waitForURL((url) => !url.searchParams.has('zoom'));
 });
 
-test('an old job is reached page by page, and by its address', async () => {
+test('an old job is reached by paging and by its URL', async () => {
   const old = await cluster.submit('muster.noop', [], 1, 'long ago');
   for (let n = 0; n < SHOWN; ++n) await cluster.submit('muster.noop', [], 1, `later ${n}`);
   const seen = await open('/jobs');
@@ -98,7 +98,7 @@ test('an old job is reached page by page, and by its address', async () => {
   await shows(seen, old, 'long ago');
 });
 
-test('a job that there is not is said so', async () => {
+test('an unknown job is reported', async () => {
   const id = await cluster.submit('muster.noop', [], 1, 'short-lived');
   const seen = await open(`/jobs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
@@ -116,7 +116,7 @@ test('a job that there is not is said so', async () => {
   assert.equal(seen.page.url(), `${cluster.url}/jobs`);
 });
 
-test('what is not known yet is not claimed', async () => {
+test('no claims are shown before data arrives', async () => {
   const seen = await open('/jobs');
   await seen.page.addInitScript(() => {
     window.WebSocket = class extends EventTarget {

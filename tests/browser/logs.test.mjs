@@ -39,7 +39,7 @@ async function finds(seen, where, n) {
   }
 }
 
-test('a text is found in closures and programs, marked, and leads to the line in the log of its rank', async () => {
+test('text is found in closures and programs, highlighted, and linked to its log line', async () => {
   const seen = await visitor('/logs');
   await seen.reads('log-search-state', /Enter a search text/);
   await seen.page.keyboard.press('/');
@@ -66,7 +66,7 @@ test('a text is found in closures and programs, marked, and leads to the line in
   assert.equal(new URL(seen.page.url()).searchParams.get('rank'), '1');
 });
 
-test('capitals, where, a job, a program and a rank narrow it; what a choice leaves out is said', async () => {
+test('case, source, job, program and rank narrow a search, and exclusions are shown', async () => {
   const seen = await visitor('/logs?q=Needle&case=exact');
   await finds(seen, '[data-closure]', 1);
   assert.equal(await seen.at('found-line').count(), 1);
@@ -84,7 +84,7 @@ test('capitals, where, a job, a program and a rank narrow it; what a choice leav
   await seen.reads('log-search-state', /no job or program matches/);
 });
 
-test('a closure that was found opens with its log filtered; a search is kept and found by ctrl-K', async () => {
+test('a found closure opens with a filtered log, and a saved search is in the palette', async () => {
   const seen = await visitor(`/logs?q=needle&where=closures`);
   await finds(seen, '[data-closure]', 2);
   await seen.at('save-filter').click();
@@ -100,7 +100,7 @@ test('a closure that was found opens with its log filtered; a search is kept and
   await finds(seen, '[data-closure]', 2);
 });
 
-test('what the address says wrongly is no search, or is refused in the words of the server', async () => {
+test('an invalid search in the URL is ignored or refused by the server', async () => {
   const seen = await visitor(`/programs/${program}?rank=1&line=-5&attempt=x`);
   await seen.at('program').waitFor();
   assert.equal(await seen.at('log-at').count(), 0);

@@ -26,7 +26,7 @@ const behind = () => {
   globalThis.inFront = (front) => Object.defineProperty(document, 'hidden', { get: () => !front, configurable: true });
 };
 
-test('a new error that lasts is a notice of a hidden page that was asked for them, and leads to its page', async () => {
+test('a lasting new error notifies the user of a hidden page and links to it', async () => {
   const seen = await open('/jobs');
   await seen.page.context().addInitScript(behind);
   await seen.page.goto(cluster.url);

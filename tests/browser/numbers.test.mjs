@@ -40,7 +40,7 @@ async function shoot(seen, name) {
   await seen.page.setViewportSize(DESK);
 }
 
-test('agents that were not heard of since a restart are not told as connected', async () => {
+test('agents that were silent since a restart are not shown as connected', async () => {
   await withServer(['--data-dir', 'FOLDER/data'], async (server, agents) => {
     const { address } = await server.declare('train', { worker: 3 });
     for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
@@ -69,7 +69,7 @@ test('agents that were not heard of since a restart are not told as connected', 
   });
 });
 
-test('everything counts tasks in error alike, and the last heartbeat of the dead stands still', async () => {
+test('all views count failed tasks alike, and their last heartbeat stays fixed', async () => {
   await withServer([], async (server, agents) => {
     const { address } = await server.declare('train', { worker: 3 }, { heartbeat_timeout: '1s' });
     for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
@@ -96,7 +96,7 @@ test('everything counts tasks in error alike, and the last heartbeat of the dead
   });
 });
 
-test('what only waits does not run, and is cancelled in the end', async () => {
+test('a waiting job is not shown as running and can be cancelled', async () => {
   await withServer([], async (server) => {
     const job = await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
     const seen = await WatchedPage.open(browser, `${server.url}/jobs`);
@@ -110,7 +110,7 @@ test('what only waits does not run, and is cancelled in the end', async () => {
   });
 });
 
-test('a value that is a blob is as large as the blob, and downloads as it', async () => {
+test('a value that is a blob has the size of the blob and downloads it', async () => {
   await withServer([], async (server) => {
     server.worker(0);
     const large = Buffer.alloc(1_500_000, 7);
@@ -139,7 +139,7 @@ test('a value that is a blob is as large as the blob, and downloads as it', asyn
   });
 });
 
-test('short closures are counted by their function', async () => {
+test('short closures are counted by function', async () => {
   await withServer([], async (server) => {
     server.worker(0);
     const closures = Array.from({ length: 300 }, (_, n) => ({ function: n % 3 === 0 ? 'muster.noop' : 'muster.echo', args: n % 3 === 0 ? [] : [n] }));

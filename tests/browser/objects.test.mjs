@@ -13,7 +13,7 @@ const { open } = onStage(async (made) => {
 });
 after(() => maker?.end());
 
-test('objects are listed as they are made, filtered, looked at, and deleted', async () => {
+test('objects are listed, filtered, opened and deleted', async () => {
   const seen = await open('/objects');
   await seen.page.locator('#objects', { hasText: 'No objects yet.' }).waitFor();
   maker = new ObjectSession(cluster.grpc);

@@ -29,7 +29,7 @@ async function find(seen, text) {
   await seen.page.keyboard.type(text);
 }
 
-test('by keys alone from any page to a job, a worker, a key, a page and an action', async () => {
+test('the palette opens jobs, workers, keys, pages and actions from any page', async () => {
   const seen = await visitor('/events?cluster=train');
   await find(seen, 'config/');
   await seen.at('palette-row', '[data-kind="key"]').waitFor();
@@ -53,7 +53,7 @@ test('by keys alone from any page to a job, a worker, a key, a page and an actio
   await seen.reads('conn-state', /paused/i);
 });
 
-test('Esc leaves everything as it was; hostile names are text, and axe finds nothing', async () => {
+test('Esc closes the palette, hostile names are text, and axe finds no problem', async () => {
   const seen = await visitor('/jobs');
   await find(seen, 'img src');
   await seen.at('palette-row', '[data-kind="job"]').filter({ hasText: '<img src=x' }).waitFor();
@@ -66,7 +66,7 @@ test('Esc leaves everything as it was; hostile names are text, and axe finds not
   assert.equal(new URL(seen.page.url()).pathname, '/jobs');
 });
 
-test('the cluster goes along from page to page', async () => {
+test('the chosen cluster is kept across pages', async () => {
   const seen = await visitor('/');
   await seen.at('cluster-choice', '[data-cluster="train"]').click();
   await seen.page.waitForURL(/cluster=train/);
@@ -78,7 +78,7 @@ test('the cluster goes along from page to page', async () => {
   await seen.page.waitForURL((url) => !url.searchParams.has('cluster'));
 });
 
-test('what was seen is put aside, also after a reload, and can be shown again', async () => {
+test('dismissed alerts stay hidden after a reload and can be shown again', async () => {
   const seen = await visitor('/');
   const item = seen.at('attention-item', '[data-kind="job-failed"]');
   await item.waitFor();
@@ -92,7 +92,7 @@ test('what was seen is put aside, also after a reload, and can be shown again', 
   await seen.page.waitForURL(/\/jobs/);
 });
 
-test('an alert is acted upon where it stands: retried, and explained', async () => {
+test('alerts can be retried and explained in place', async () => {
   await cluster.submit('muster.fail', ['no'], 1, 'again');
   const waits = await cluster.submitAll('waits', [{ function: 'muster.noop', options: { labels: { zone: 'mars' } } }]);
   const seen = await visitor('/');
@@ -108,7 +108,7 @@ test('an alert is acted upon where it stands: retried, and explained', async () 
   await cluster.cancel(waits);
 });
 
-test('what is named after a verb is done, once one has said yes', async () => {
+test('a palette command runs after confirmation', async () => {
   const seen = await visitor('/events');
   await find(seen, 'cordon worker:1');
   await seen.at('palette-row', '[data-kind="action"]').filter({ hasText: 'Cordon worker:1' }).waitFor();
@@ -128,7 +128,7 @@ test('what is named after a verb is done, once one has said yes', async () => {
   await seen.page.keyboard.press('Escape');
 });
 
-test('a host, and the closures of the job that is looked at', async () => {
+test('the palette finds hosts and the closures of the open job', async () => {
   const seen = await visitor(`/jobs/${failed}`);
   await find(seen, 'muster.fail');
   await seen.at('palette-row', '[data-kind="closure"]').filter({ hasText: 'muster.fail #0' }).waitFor();
@@ -139,13 +139,13 @@ test('a host, and the closures of the job that is looked at', async () => {
   await seen.page.waitForURL(/\/tasks\?q=/);
 });
 
-test('an empty page says where things are', async () => {
+test('an empty page links to clusters with content', async () => {
   const seen = await visitor('/kv');
   await seen.at('elsewhere').locator('button', { hasText: 'train (1)' }).click();
   await seen.at('folder').waitFor();
 });
 
-test('a saved filter is found by ctrl-K, and on its page', async () => {
+test('a saved filter is found in the palette and on its page', async () => {
   const seen = await visitor('/jobs?state=FAILED');
   await seen.at('save-filter').click();
   await seen.page.goto(`${cluster.url}/events`);
@@ -159,7 +159,7 @@ test('a saved filter is found by ctrl-K, and on its page', async () => {
   await seen.page.waitForURL(/\/jobs\?state=FAILED/);
 });
 
-test('times say their zone, and UTC is kept', async () => {
+test('times show their zone, and the choice of UTC is kept', async () => {
   const seen = await visitor('/jobs');
   await seen.at('zone-UTC').click();
   await seen.page.reload();
@@ -168,19 +168,19 @@ test('times say their zone, and UTC is kept', async () => {
   assert.match(await time.getAttribute('title'), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
 });
 
-test('an attempt leads to its moment in the task stream', async () => {
+test('an attempt links to its time in the task stream', async () => {
   const { closures } = await cluster.get(`/api/v1/jobs/${failed}/closures`);
   const seen = await visitor(`/closures/${closures[0].id}`);
   await seen.at('in-stream').click();
   await seen.page.waitForURL(/\/stream\?.*from=\d+&to=\d+/);
 });
 
-test('what turns text around is shown by its number', async () => {
+test('bidirectional control characters are shown as code points', async () => {
   const seen = await visitor('/jobs');
   await seen.at('jobs-row').filter({ hasText: '⟨U+202E⟩gnp.exe' }).waitFor();
 });
 
-test('on a telephone: one bar, a menu, and names beside the values', async () => {
+test('a phone layout has one bar, a menu, and names next to values', async () => {
   const seen = await open('/tasks', { viewport: { width: 390, height: 844 } });
   await seen.reads('conn-state', /live/i);
   const bar = await seen.page.locator('.rail').boundingBox();

@@ -19,7 +19,7 @@ async function confirm(seen, deed) {
   await seen.at('question').waitFor({ state: 'detached' });
 }
 
-test('without a program the list says how to begin one; one that waits says why, is found by ctrl-K, and is cancelled', async () => {
+test('an empty list explains how to launch; a waiting program shows why and is cancelled', async () => {
   const seen = await visitor('/programs');
   await seen.page.locator('#programs', { hasText: 'muster launch --tasks 2' }).waitFor();
   const id = await cluster.program({ name: 'waits', command: ['true'], tasks: { worker: 2 } });
@@ -42,7 +42,7 @@ test('without a program the list says how to begin one; one that waits says why,
   await seen.page.waitForURL(/\/programs$/);
 });
 
-test('ranks are cells that keys reach, the log of one follows, a restart is another attempt', async () => {
+test('ranks are reachable by keys, logs are followed, and a restart adds an attempt', async () => {
   cluster.worker(0, '--allow-programs');
   cluster.worker(1, '--allow-programs');
   const id = await cluster.program({
@@ -77,7 +77,7 @@ test('ranks are cells that keys reach, the log of one follows, a restart is anot
   await seen.reads('rank-log-state', /ended/);
 });
 
-test('one that failed says the first cause and its last lines, and is among the alerts', async () => {
+test('a failed program shows its cause and last lines and causes an alert', async () => {
   const id = await cluster.program({ name: 'breaks', command: ['sh', '-c', 'if [ "$RANK" = 1 ]; then echo "no such column" >&2; exit 3; fi; exec sleep 600'], tasks: { worker: 2 }, grace: '1s' });
   const seen = await visitor('/');
   await seen.at('attention-item', '[data-kind="program-failed"]').waitFor();
@@ -92,7 +92,7 @@ test('one that failed says the first cause and its last lines, and is among the 
   assert.ok(seen.page.url().includes(id));
 });
 
-test('the timeline of a run shows the attempt that failed, the restart and its cause, and is zoomed by drag and keys', async () => {
+test('the timeline shows a failed attempt, the restart and its cause, and can be zoomed', async () => {
   const id = await cluster.program({
     name: 'again', command: ['sh', '-c', 'if [ "$MUSTER_ATTEMPT" = 1 ]; then sleep 1; [ "$RANK" = 1 ] && exit 3; fi; exec sleep 600'], tasks: { worker: 2 }, max_restarts: 1, grace: '1s', restart_grace: '1s',
   });
@@ -135,7 +135,7 @@ function asked(seen) {
   return paths;
 }
 
-test('the last line of each rank is in the grid, without codes of terminals, and nothing but a log is asked for', async () => {
+test('the grid shows last lines without terminal codes, requesting only one log', async () => {
   const id = await cluster.program({
     name: 'talks', command: ['sh', '-c', 'n=0; while :; do n=$((n+1)); printf "\\033[31mrank $RANK\\033[0m \\342\\200\\256step $n\\n"; sleep 0.5; done'], tasks: { worker: 3 }, grace: '1s',
   });
@@ -163,7 +163,7 @@ test('the last line of each rank is in the grid, without codes of terminals, and
   await seen.page.getByText('No rank is in this state.').waitFor();
 });
 
-test('who is late at which barrier stands above the grid and in the cell', async () => {
+test('ranks late at a barrier are named above the grid and in their cells', async () => {
   const id = await cluster.program({ name: 'meets', command: ['sh', '-c', 'echo "$MUSTER_COORDINATOR"; exec sleep 600'], tasks: { worker: 2 }, grace: '1s' });
   const seen = await visitor(`/programs/${id}`);
   await inState(seen, 'RUNNING');
@@ -191,12 +191,12 @@ test('who is late at which barrier stands above the grid and in the cell', async
   await inState(seen, 'CANCELLED');
 });
 
-test('a program that there is not says so', async () => {
+test('an unknown program is reported', async () => {
   const seen = await visitor('/programs/prog_00000000000000ff');
   await seen.at('no-program').waitFor();
 });
 
-test('a thousand ranks are small cells that do not hold the page up', { timeout: 180_000 }, async () => {
+test('a thousand ranks are small cells that do not slow the page', { timeout: 180_000 }, async () => {
   const id = await cluster.program({ name: 'large', command: ['sh', '-c', 'echo "rank $RANK"; exec sleep 600'], tasks: { worker: { count: 1000 } }, grace: '1s' });
   const seen = await visitor(`/programs/${id}`);
   seen.page.setDefaultTimeout(150_000);

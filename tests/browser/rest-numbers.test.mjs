@@ -49,7 +49,7 @@ function range(text) {
   return [Number(number) * scale - 0.5, Number(number) * scale + last];
 }
 
-test('how many of a job have ended is the same on the overview, in the list and on its page', async () => {
+test('overview, list and job page show the same number of ended closures', async () => {
   const mixed = await ended(await server.submitAll('mixed', [sleep('1ms'), sleep('1ms'), fail('no such file'), sleep('1ms')], { on_error: 'continue' }));
   const one = await ended(await server.submitAll('one', [fail('no such file')]));
   const overview = await open('/');
@@ -68,7 +68,7 @@ test('how many of a job have ended is the same on the overview, in the list and 
   assert.deepEqual([...overview.faults, ...list.faults], []);
 });
 
-test('failed jobs are as many in the rail, in the filter, in the rows and over REST', async () => {
+test('navigation, filter, rows and REST count the same failed jobs', async () => {
   for (const name of ['night-1', 'night-2', 'night-3', 'night-4']) await ended(await server.submitAll(name, [fail('disk is full')]));
   const { jobs, counts } = await server.get('/api/v1/jobs?state=FAILED');
   const failed = counts.jobs.failed + counts.sessions.failed;
@@ -115,7 +115,7 @@ test('finished closures of a worker include the failed ones, on its page and ove
   assert.deepEqual(page.faults, []);
 });
 
-test('percentiles of durations are those of REST, and a median is a duration that was measured', async () => {
+test('percentiles equal those of REST, and a median is a measured duration', async () => {
   const two = await ended(await server.submitAll('two', [sleep('20ms'), sleep('900ms')]));
   const times = await server.get(`/api/v1/jobs/${two.id}/durations`);
   const closures = (await server.get(`/api/v1/jobs/${two.id}/closures`)).closures;
@@ -137,7 +137,7 @@ test('percentiles of durations are those of REST, and a median is a duration tha
   assert.deepEqual(page.faults, []);
 });
 
-test('short closures have durations in microseconds, in rows and in the histogram alike', async () => {
+test('rows and histogram show short durations in microseconds', async () => {
   const noops = await ended(await server.submitAll('noops', Array.from({ length: 200 }, () => ({ function: 'muster.noop', args: [] }))));
   const page = await open(`/jobs/${noops.id}`);
   const labels = () => page.page.locator('.histogram-at span').allInnerTexts();
@@ -149,7 +149,7 @@ test('short closures have durations in microseconds, in rows and in the histogra
   assert.deepEqual(page.faults, []);
 });
 
-test('who waits at a barrier is on its page with the time of arrival, and the timeline shows who is awaited', async () => {
+test('a barrier page shows arrival times, and the timeline shows awaited tasks', async () => {
   const { address } = await server.declare('train', { worker: 3 });
   for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
   await Promise.all(agents.map((agent) => agent.register()));
@@ -182,7 +182,7 @@ test('who waits at a barrier is on its page with the time of arrival, and the ti
   assert.deepEqual([...page.faults, ...tasks.faults], []);
 });
 
-test('going back leads to where one was on the page', async () => {
+test('going back restores the scroll position', async () => {
   const job = await ended(await server.submitAll('long', Array.from({ length: 60 }, () => ({ function: 'muster.noop', args: [] }))));
   const page = await open('/');
   await page.at('job-row', `[data-job="${job.id}"]`).waitFor();

@@ -91,7 +91,7 @@ async function found(seen, runOnly) {
 }
 
 for (const [name, path] of Object.entries(ROUTES))
-  test(`${name}: readable for everybody, light and dark, wide and narrow`, async () => {
+  test(`${name}: accessible in light and dark, wide and narrow layouts`, async () => {
     const titles = new Set();
     for (const width of [1440, 390]) {
       const seen = await WatchedPage.open(browser, cluster.url + path(), { reducedMotion: 'reduce', viewport: { width, height: 844 } });

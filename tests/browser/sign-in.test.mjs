@@ -22,7 +22,7 @@ function token(server, data, ...words) {
   return String(made.stdout).trim();
 }
 
-test('the page is opened with a token, and closes when it is revoked', async () => {
+test('a token opens the dashboard until it is revoked', async () => {
   const server = new Cluster();
   try {
     const data = join(server.folder, 'data');
@@ -67,7 +67,7 @@ test('the page is opened with a token, and closes when it is revoked', async () 
   }
 });
 
-test('a token that is bound to a cluster opens the page of that cluster', async () => {
+test('a token bound to a cluster opens the dashboard of that cluster', async () => {
   const server = new Cluster();
   try {
     const data = join(server.folder, 'data');

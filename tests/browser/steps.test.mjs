@@ -12,7 +12,7 @@ const { visitor } = onStage(async (made) => {
   cluster.worker(0, '--allow-programs');
 });
 
-test('steps stand in the lanes and by rank, and a moment under the pointer is shown by lanes and machines alike', async () => {
+test('steps are shown in lanes and by rank, and lanes and machines share the pointer time', async () => {
   const id = await cluster.program({
     name: 'steps', command: ['sh', '-c', 'n=0; while :; do n=$((n+1)); echo "step $n"; sleep 0.2; [ "$RANK" = 1 ] && [ $((n % 5)) = 0 ] && sleep 1; done'], tasks: { worker: 2 }, step_pattern: 'step (\\d+)', grace: '1s',
   });
@@ -58,7 +58,7 @@ test('steps stand in the lanes and by rank, and a moment under the pointer is sh
   await seen.page.waitForFunction(() => document.querySelector('[data-testid="run-reset"]').disabled);
 });
 
-test('machines are shown over a day, and the choice is in the address', async () => {
+test('machines can be shown over a day, and the choice is in the URL', async () => {
   const seen = await visitor('/tasks');
   await seen.at('machines').locator('tr[data-machine="worker:0"]').waitFor();
   await seen.at('machines-24h').click();

@@ -17,7 +17,7 @@ const { open } = onStage(async (made) => {
 
 const parameters = (seen) => new URL(seen.page.url()).searchParams;
 
-test('a bar is as long as its closure ran, also behind others', async () => {
+test('the length of a bar is the execution time without the wait', async () => {
   const job = await cluster.submit('muster.sleep', [300], 12, 'naps');
   const seen = await open(`/stream?job=${job}`);
   await seen.at('sums-row', '[data-task="worker:0"][data-function="muster.sleep"]').waitFor();
@@ -45,7 +45,7 @@ test('a bar is as long as its closure ran, also behind others', async () => {
   await seen.page.waitForURL(/\/closures\/cl_[0-9a-f]+\?.*job=/);
 });
 
-test('the stretch of time is in the address', async () => {
+test('the time range is in the URL', async () => {
   const seen = await open('/stream');
   await seen.at('lane').first().waitFor();
   await seen.at('stream-canvas').focus();
@@ -67,7 +67,7 @@ test('the stretch of time is in the address', async () => {
   await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid=lane]').length === 1);
 });
 
-test('what fails and what runs is seen, and the trace can be taken away', async () => {
+test('failed and running closures are shown, and the trace can be downloaded', async () => {
   await cluster.submit('muster.sleep', [600_000], 1, 'long');
   await cluster.submit('muster.fail', ['no'], 1, 'bad');
   const seen = await open('/stream');
@@ -83,7 +83,7 @@ test('what fails and what runs is seen, and the trace can be taken away', async 
   assert.ok((text.traceEvents ?? text).some((event) => event.name === 'muster.sleep'));
 });
 
-test('a graph shows who needs whom, and opens a closure', async () => {
+test('a graph shows dependencies and opens closures', async () => {
   const ref = (index) => ({ $remote_value: `#${index}` });
   const id = await cluster.submitAll('diamond', [
     { function: 'muster.echo', args: ['a'] },

@@ -41,7 +41,7 @@ async function visitor(most, options) {
   return { seen, click, rail, alert };
 }
 
-test('1. why a job failed: three clicks', async () => {
+test('1. finding why a job failed takes three clicks', async () => {
   await cluster.submitAll('tokenize', [{ function: 'muster.noop' }, { function: 'muster.fail', args: ['no such column: price\nat row 7'] }], { on_error: 'continue' });
   const { seen, click, alert } = await visitor(3);
   await click(alert('job-failed', 'tokenize').locator('a').first());
@@ -49,7 +49,7 @@ test('1. why a job failed: three clicks', async () => {
   await seen.reads('traceback', /at row 7/);
 });
 
-test('2. why a gang does not start: two clicks', async () => {
+test('2. finding why a gang does not start takes two clicks', async () => {
   const id = await cluster.submitAll('many at once', Array.from({ length: 20 }, () => ({ function: 'muster.noop', options: { gang: 'g' } })));
   const { seen, click, alert } = await visitor(2);
   await click(alert('gang-unmet', '20 closures').locator('[data-testid=deed-explain]'));
@@ -57,7 +57,7 @@ test('2. why a gang does not start: two clicks', async () => {
   await cluster.cancel(id);
 });
 
-test('3. what a worker did at a moment: three clicks', async () => {
+test('3. finding what a worker ran at a given time takes three clicks', async () => {
   const id = await cluster.submitAll('at a moment', [{ function: 'muster.sleep', args: [300] }]);
   await cluster.get(`/api/v1/jobs/${id}/join?timeout=30s`);
   const { closures } = await cluster.get(`/api/v1/jobs/${id}/closures`);
@@ -73,7 +73,7 @@ test('3. what a worker did at a moment: three clicks', async () => {
   await seen.page.locator('#visible-rows, [data-testid$="-row"]').filter({ hasText: worker }).filter({ hasText: 'muster.sleep' }).first().waitFor();
 });
 
-test('4. the largest value: two clicks', async () => {
+test('4. finding the largest value takes two clicks', async () => {
   const blob = await cluster.putBlob(Buffer.alloc(3_000_000, 7));
   await cluster.submitAll('large', [{ function: 'muster.echo', args: [{ $blob: blob, bytes: 3_000_000 }] }, { function: 'muster.echo', args: ['x'.repeat(500_000)] }]);
   const { seen, click, rail } = await visitor(2);
@@ -84,7 +84,7 @@ test('4. the largest value: two clicks', async () => {
   await seen.at('values-row').first().filter({ hasText: '3.0 MB' }).waitFor();
 });
 
-test('5. who is missing at a barrier: two clicks', async () => {
+test('5. finding the missing tasks of a barrier takes two clicks', async () => {
   const waits = [agents[0], agents[2]].map((agent) => agent.barrier('epoch', 600_000).catch(() => {}));
   await cluster.arrived('train', 'epoch', 2);
   const { seen, click, alert } = await visitor(2);
@@ -95,14 +95,14 @@ test('5. who is missing at a barrier: two clicks', async () => {
   await Promise.all(waits);
 });
 
-test('6. who comes last: two clicks', async () => {
+test('6. finding the straggler takes two clicks', async () => {
   const { seen, click, rail } = await visitor(2);
   await rail('Stragglers');
   await click(seen.at('elsewhere').first().locator('button', { hasText: 'train (3)' }));
   await seen.reads('verdict', /worker:2.* arrived last/);
 });
 
-test('7. cancel and retry: four clicks', async () => {
+test('7. cancelling and retrying a job takes four clicks', async () => {
   const id = await cluster.submit('muster.sleep', [600_000], 2, 'too long');
   const { seen, click } = await visitor(4);
   await click(seen.at('job-row', `[data-job="${id}"]`).locator('a'));
@@ -115,7 +115,7 @@ test('7. cancel and retry: four clicks', async () => {
   await seen.at('job', '[data-state="CANCELLED"]').waitFor();
 });
 
-test('8. keep a worker out and let it in again: three clicks', async () => {
+test('8. cordoning and uncordoning a worker takes three clicks', async () => {
   const { seen, click } = await visitor(3);
   await click(seen.at('task-row', '[data-task="worker:1"]').locator('a'));
   await click(seen.at('cordon'));
@@ -124,7 +124,7 @@ test('8. keep a worker out and let it in again: three clicks', async () => {
   await seen.at('cordon').waitFor();
 });
 
-test('9. a link shows somebody else the same', async () => {
+test('9. a shared link shows the same view', async () => {
   const { seen, rail } = await visitor(1);
   await rail('Jobs');
   await seen.at('state-FAILED').click();
@@ -134,7 +134,7 @@ test('9. a link shows somebody else the same', async () => {
   assert.equal(await other.at('count-line').textContent(), await seen.at('count-line').textContent());
 });
 
-test('10. the server dies and is back: nothing to click', async () => {
+test('10. the dashboard recovers from a server restart without a click', async () => {
   const { seen } = await visitor(0);
   await seen.at('task-row').first().waitFor();
   seen.serverIsDown = true;
@@ -145,7 +145,7 @@ test('10. the server dies and is back: nothing to click', async () => {
   await seen.counts('key-tasks', 2);
 });
 
-test('11. a trace of what ran: two clicks', async () => {
+test('11. downloading a trace takes two clicks', async () => {
   await cluster.submitAll('traced', [{ function: 'muster.sleep', args: [20] }]);
   const { seen, click, rail } = await visitor(2);
   await rail('Task stream');
@@ -155,7 +155,7 @@ test('11. a trace of what ran: two clicks', async () => {
   assert.ok(traceEvents.some(({ name }) => name === 'muster.sleep'));
 });
 
-test('12. on a telephone: what failed is on the first screen, and two taps away', async () => {
+test('12. on a phone, a failure is on the first screen and opens in two taps', async () => {
   await cluster.submitAll('nightly', [{ function: 'muster.fail', args: ['out of disk'] }], { on_error: 'continue' });
   const { seen, click, alert } = await visitor(2, { viewport: { width: 390, height: 844 } });
   const item = alert('job-failed', 'nightly');

@@ -7,11 +7,11 @@ import { parse, type AgentRow, type AgentsMessage } from '../src/model/protocol'
 const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
 const agents: AgentRow[] = Object.values(snap.rows);
 
-test('victims come first, their casualties behind who is late', () => {
+test('failed agents come first, then late ones, then their casualties', () => {
   assert.deepEqual(listAgents(agents).map(agentName), ['worker:1', 'worker:3', 'worker:2', 'worker:0']);
 });
 
-test('agents are found by name, address and incarnation, and by what befell them', () => {
+test('agents are found by name, address, incarnation and state', () => {
   assert.equal(listAgents(agents, 'WORKER:2').length, 1);
   assert.equal(listAgents(agents, '10.0.0.1').length, 4);
   assert.equal(listAgents(agents, '164021').length, 4);
@@ -28,17 +28,17 @@ test('each agent is counted once', () => {
   );
 });
 
-test('equals are in order of job and index', () => {
+test('agents in the same state are sorted by job and index', () => {
   const row = (job: string, index: number): AgentRow => ({ ...agents[0]!, job, index });
   const listed = listAgents([row('b', 1), row('a', 10), row('a', 9)]);
   assert.deepEqual(listed.map(agentName), ['a:9', 'a:10', 'b:1']);
 });
 
-test('one line says what is the matter', () => {
+test('one line describes the state of an agent', () => {
   assert.deepEqual(agents.map(remark), ['waiting for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'delays barrier step_12']);
 });
 
-test('the last heartbeat of who beats no more is what its row says, at every reload', () => {
+test('the last heartbeat of a dead agent is that of its row at every reload', () => {
   const rows = { 'c/w:0': { index: 0, registered: 5_000, seen: 7_000, state: 'ERROR' } as AgentRow };
   for (const now of [100_000, 200_000]) {
     keepSeen(rows, () => undefined);
@@ -47,7 +47,7 @@ test('the last heartbeat of who beats no more is what its row says, at every rel
   }
 });
 
-test('an agent that was not heard of since the restart is neither connected nor dead', () => {
+test('an agent that was silent since the restart is neither connected nor dead', () => {
   const restored: AgentRow = { ...agents[0]!, unheard: true, waits: [] };
   assert.equal(plight(restored), 'unheard');
   assert.equal(remark(restored), 'no heartbeat since the server restarted');
@@ -60,13 +60,13 @@ test('an agent that was not heard of since the restart is neither connected nor 
   assert.equal(rows['c/w:0'].seen, 0, 'nobody knows when');
 });
 
-test('the port is no part of the host', () => {
+test('the host does not include the port', () => {
   assert.equal(hostOf('10.0.0.1:4711'), '10.0.0.1');
   assert.equal(hostOf('[::1]:80'), '[::1]');
   assert.equal(hostOf(''), '');
 });
 
-test('a change is about ranges of tasks that are known', () => {
+test('changes refer to ranges of known tasks', () => {
   const rows = new Map(agents.map((a) => [`default/${agentName(a)}`, a]));
   const set = { state: 'LATE', late_for: 'b', late_since: 5, waits: [] } as const;
   const changed = changedRows([{ job: 'default/worker', tasks: [0, 1, 3, 3, 7, 9], set: { ...set, waits: [] } }], (name) => rows.get(name));
@@ -76,7 +76,7 @@ test('a change is about ranges of tasks that are known', () => {
   assert.equal(rows.get('default/worker:1')!.state, 'ERROR', 'rows are not changed in place');
 });
 
-test('the column of ages says when each was heard of, also for rows that are told anew', () => {
+test('the column of ages gives the last heartbeat, also of replaced rows', () => {
   const rows = new Map([0, 1, 2].map((index) => [`c/w:${index}`, { index, registered: 5_000, seen: -1 } as AgentRow]));
   takeAges({ c: { unit_ms: 100, jobs: { w: 'AB-/' } } }, 10_000, (name) => rows.get(name));
   assert.deepEqual(

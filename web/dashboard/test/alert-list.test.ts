@@ -6,27 +6,27 @@ import type { AttentionRow, ClusterRow } from '../src/model/protocol';
 const row = (title: string, severity: 'error' | 'warning', since_ms: number, rule = 'worker-lost'): AttentionRow => ({ rule, severity, title, detail: '', since_ms, count: 1, link: '/' });
 const titles = (rows: readonly AttentionRow[]) => rows.map((r) => r.title).join('');
 
-test('what goes on before what is stuck before what is over', () => {
+test('ongoing alerts come before stuck ones, and those before past ones', () => {
   assert.equal(titles(mostUrgentFirst([row('a', 'error', 9, 'job-failed'), row('b', 'warning', 1, 'barrier-stuck'), row('c', 'warning', 1, 'agents-late')])), 'cba');
   for (const rule of ['job-failed', 'jobs-failed', 'session-failed', 'run-failed', 'closure-alone']) assert.equal(urgencyOf({ rule }), 'past', rule);
   for (const rule of ['no-worker', 'no-function', 'gang-unmet', 'wishes-unmet', 'barrier-stuck', 'agents-missing', 'nothing-finishes']) assert.equal(urgencyOf({ rule }), 'stuck', rule);
   for (const rule of ['worker-lost', 'agents-late', 'disk-fails', 'closures-full', 'of a later server']) assert.equal(urgencyOf({ rule }), 'live', rule);
 });
 
-test('of one kind errors first, the newest of them first', () => {
+test('alerts of one kind are sorted by severity and then newest first', () => {
   assert.equal(titles(mostUrgentFirst([row('a', 'warning', 9), row('b', 'error', 3), row('c', 'error', 9)])), 'cba');
 });
 
-test('trouble that begins anew is another item', () => {
+test('a recurring problem is another alert', () => {
   assert.notEqual(nameOfItem(row('a', 'error', 1)), nameOfItem(row('a', 'error', 2)));
 });
 
-test('the cluster of an item is that of its link', () => {
+test('the cluster of an alert is that of its link', () => {
   assert.equal(clusterOf({ ...row('a', 'error', 1), link: '/tasks?cluster=a%20b&q=1' }), 'a b');
   assert.equal(clusterOf(row('a', 'error', 1)), '');
 });
 
-test('the verdict in one line: kinds are counted, one alone is called by its name', () => {
+test('the verdict counts alerts by kind and names a single one', () => {
   const counted = (rule: string, count: number) => ({ ...row(`a ${rule}`, 'error', 1, rule), count });
   assert.equal(verdict([], 'calm'), 'calm');
   assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
@@ -42,7 +42,7 @@ test('the verdict in one line: kinds are counted, one alone is called by its nam
   assert.equal(verdict([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }], ''), '1 run failed, w');
 });
 
-test('what a button can do about it', () => {
+test('alerts offer a button with an action', () => {
   const of = (rule: string, link: string, command?: string) => deedOf({ ...row('a', 'error', 1, rule), link, command });
   assert.deepEqual(of('job-failed', '/jobs/job_1?state=FAILED', 'muster retry job_1'), { does: 'retry', id: 'job_1', job: 'job_1' });
   assert.equal(of('job-failed', '/jobs/job_1', 'muster explain job_1'), null);
@@ -62,7 +62,7 @@ test('commands name this server', () => {
   assert.equal(joinAddress([], ''), 'localhost:8476');
 });
 
-test('new alerts are announced once, and none of those that were there at first', () => {
+test('new alerts are announced once, and initial ones are not', () => {
   const a = row('Job a failed', 'error', 1);
   const first = newAlerts([a], null);
   assert.equal(first.text, '');

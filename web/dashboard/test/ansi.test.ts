@@ -20,14 +20,14 @@ test('colours become classes, and end where they end', () => {
   assert.deepEqual(runs(''), []);
 });
 
-test('grounds are tints', () => {
+test('background colours become tints', () => {
   assert.deepEqual(runs(`${ESC}[31;43mwarn${ESC}[49m red`), [
     { text: 'warn', style: 'a-red b-yellow' },
     { text: ' red', style: 'a-red' },
   ]);
 });
 
-test('everything else that controls a terminal vanishes', () => {
+test('all other terminal control sequences are removed', () => {
   for (const sequence of [
     `${ESC}[2J`,
     `${ESC}[1;1H`,

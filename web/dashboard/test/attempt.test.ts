@@ -7,11 +7,11 @@ import { whoStands } from '../src/model/rest/stacks';
 
 const none: AttemptDetail = { attempt: 1, end: 'FAILED', ranks: 2, hosts: 1, begun_ms: 1000, events: [], barriers: [], latecomers: [], stacks: [], ended: [] };
 
-test('of nothing is empty', () => {
+test('an attempt without observations has an empty text', () => {
   assert.equal(seenText(none), '');
 });
 
-test('tells stacks by who stands there, and last lines', () => {
+test('stacks are grouped by ranks and followed by last lines', () => {
   const text = seenText({
     ...none,
     events: [{ at_ms: 3000, kind: 'WORKER_LOST', about: 'worker:1', text: 'gone' }],
@@ -28,7 +28,7 @@ test('tells stacks by who stands there, and last lines', () => {
   assert.match(text, /3 more ranks are not shown\.$/);
 });
 
-test('names a few of many', () => {
+test('a few of many ranks are named', () => {
   const ranks = Array.from({ length: 20 }, (_, rank) => ({ rank, task: `worker:${rank}` }));
   assert.match(whoStands({ state: 'TAKEN', ranks }), /rank 7 and 12 others$/);
 });

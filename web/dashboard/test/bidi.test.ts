@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { unturned } from '../src/model/bidi';
 import { cut } from '../src/model/letters';
 
-test('what turns text around is shown, all else stays', () => {
+test('bidirectional control characters are shown, and other text is unchanged', () => {
   assert.equal(unturned('\u202Egnp.exe'), '⟨U+202E⟩gnp.exe');
   assert.equal(unturned('a\u2066b\u061c'), 'a⟨U+2066⟩b⟨U+061C⟩');
   assert.equal(unturned('שלום 👩‍👩‍👧‍👦 plain'), 'שלום 👩‍👩‍👧‍👦 plain');
 });
 
-test('a text is cut between letters, of which emoji are one each', () => {
+test('text is cut between characters, and an emoji is one character', () => {
   assert.equal(cut('short', 5), 'short');
   assert.equal(cut('a long one', 5), 'a lo…');
   assert.equal(cut('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 2), '👩‍👩‍👧‍👦…');

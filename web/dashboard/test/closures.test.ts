@@ -40,12 +40,12 @@ test('times of a closure: waiting ends with the first attempt, running is the la
   assert.deepEqual(waited(stopped), { from: 1000, to: 1500 });
 });
 
-test('a closure is called by what its function calls, where that is known', () => {
+test('a closure is named after its callable if known', () => {
   assert.equal(nameOf(closure()), 'f');
   assert.equal(nameOf(closure({ function: 'python:3.11', display_name: 'train.step' })), 'train.step');
 });
 
-test('a row says the worst there is to say', () => {
+test('a row shows the most severe state', () => {
   const failed = (of: Part<Failure>) => failureLine(only<Failure>(of));
   assert.equal(remark(closure({ error: { kind: 'USER', type: 'ValueError', message: '\nno such column\nat line 3' } })), 'ValueError: no such column');
   assert.equal(failed({ kind: 'USER', type: 'ValueError', message: 'ValueError: no' }), 'ValueError: no');
@@ -58,7 +58,7 @@ test('a row says the worst there is to say', () => {
   assert.equal(remark(closure()), '');
 });
 
-test('filters by state are those that fit something, and the chosen one', () => {
+test('state filters are the non-empty ones and the chosen one', () => {
   const words = (c: Counts, now = '') => stateFilters(c, now).map(([, word, n]) => `${word} ${n}`);
   assert.deepEqual(words(counts({ total: 5, succeeded: 4, failed: 1 })), ['all 5', 'succeeded 4', 'failed 1']);
   assert.deepEqual(words(counts(), 'FAILED'), ['all 0', 'failed 0']);
@@ -66,7 +66,7 @@ test('filters by state are those that fit something, and the chosen one', () => 
   assert.deepEqual(words(counts({ total: 3, failed: 1, cancelled: 2 }), 'ENDED_BADLY').at(-1), 'failed or cancelled 3');
 });
 
-test('the pace is that of the last half minute, or since the beginning; nobody guesses early', () => {
+test('the rate covers the last 30 s and is unknown at first', () => {
   assert.equal(rateOf([], 0), null);
   assert.equal(rateOf([{ at: 1000, done: 5 }], 0), null);
   assert.equal(rateOf([{ at: 10_000, done: 50 }], 0), 5);
@@ -83,7 +83,7 @@ test('the pace is that of the last half minute, or since the beginning; nobody g
   assert.equal(pace(counts({ total: 10 }), null), '');
 });
 
-test('names in a sentence are told from the rest', () => {
+test('names in a sentence are separated from its text', () => {
   const text = 'waits for rv_0000000100000001 on worker:1 at 10.0.0.1:8 and worker:12, job_0000000000000001.';
   assert.deepEqual(
     pieces(text, ['worker:1', 'worker:1', ''])
@@ -107,7 +107,7 @@ test('lines for a terminal are safe to paste', () => {
   assert.match(workerCommands('worker:3', 'train', false, 'http://h:1')[3]![1], /^muster drain worker:3 --cluster train --url http:\/\/h:1$/);
 });
 
-test('how a value begins', () => {
+test('the beginning of a value is shown', () => {
   const begin = (of: Part<Preview>) => previewText(only<Preview>(of));
   assert.equal(begin({ status: 'READY', bytes: 7, encoding: 'json', text: '{"a":1}' }).text, '{\n  "a": 1\n}');
   assert.deepEqual(begin({ status: 'READY', bytes: 9000, encoding: 'json', text: '[1,2', truncated: true }), { text: '[1,2', note: '', truncated: true, shown: 4 });
@@ -116,7 +116,7 @@ test('how a value begins', () => {
   assert.equal(begin({ status: 'READY', bytes: 0, error: { message: 'boom' } }).note, 'boom');
 });
 
-test('what cancelling does', () => {
+test('the effect of cancelling is described', () => {
   assert.equal(cancelText(counts({ queued: 2, running: 1 })), '2 waiting closures will never run; 1 running closure will be asked to stop.');
   assert.equal(cancelText(counts({ running: 3 })), '3 running closures will be asked to stop.');
   assert.equal(cancelText(counts()), 'It accepts no more closures.');

@@ -24,7 +24,7 @@ const said = (more: Partial<ClusterRow>) => {
 };
 const none = cluster({}).agents;
 
-test('the worst is said', () => {
+test('the most severe state of a cluster is shown', () => {
   assert.deepEqual(said({}), ['connected', 'well']);
   assert.deepEqual(said({ state: 'FAILED' }), ['error', 'failed']);
   assert.deepEqual(said({ agents: { ...none, connected: 1, late: 1, error: 1 } }), ['error', '1 in error']);

@@ -44,7 +44,7 @@ const pairs: [string, string, number][] = [
   ...Array.from({ length: 12 }, (_, n) => `k${n}`).map((ink): [string, string, number] => [ink, 'surface', 3]),
 ];
 
-test('all pairs, light and dark', () => {
+test('all colour pairs have enough contrast in both themes', () => {
   assert.ok(tokens.size >= 34);
   for (const [ink, on, least] of pairs) {
     for (const n of [0, 1] as const) {
@@ -54,7 +54,7 @@ test('all pairs, light and dark', () => {
   }
 });
 
-test('heat goes one way: each step is further from the surface than the one before', () => {
+test('heat colours contrast more with the background at each step', () => {
   for (const n of [0, 1] as const) {
     const ratios = ['heat0', 'heat1', 'heat2', 'heat3'].map((heat) => contrast(tokens.get(heat)![n], tokens.get('surface')![n]));
     for (let step = 1; step < ratios.length; ++step) assert.ok(ratios[step]! > ratios[step - 1]! * 1.2, `${n} ${ratios}`);

@@ -9,13 +9,13 @@ test('a job runs while something of it runs', () => {
   assert.equal(doing({ state: 'RUNNING', stopping: true }, 2, 5), 'Stopping');
 });
 
-test('a job of which nothing has started is queued', () => {
+test('a job without started closures is queued', () => {
   assert.equal(doing({ state: 'QUEUED' }, 0, 5), 'Queued');
   assert.equal(doing({ state: 'QUEUED' }, 0, 0), 'Idle', 'an open job that was given nothing');
   assert.equal(doing({ state: 'QUEUED', stopping: true }, 0, 5), 'Stopping');
 });
 
-test('what has ended is what it ended as', () => {
+test('an ended job shows its final state', () => {
   assert.equal(doing({ state: 'SUCCEEDED' }, 0, 0), 'Succeeded');
   assert.equal(doing({ state: 'FAILED', stopping: true }, 0, 3), 'Failed');
   assert.equal(doing({ state: 'CANCELLED' }, 0, 3), 'Cancelled');

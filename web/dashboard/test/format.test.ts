@@ -71,14 +71,14 @@ table('bytes', bytes, [
   [5e15, '5000 TB'],
 ]);
 
-test('percent says 100 only of what is complete', () => {
+test('percent shows 100 only when complete', () => {
   assert.equal(percent(970, 1000), '97.0%');
   assert.equal(percent(9999, 10_000), '99.9%');
   assert.equal(percent(10, 10), '100.0%');
   assert.equal(percent(0, 0), '–');
 });
 
-test('words', () => {
+test('counts and lists are written as words', () => {
   assert.equal(plural(1, 'task'), '1 task');
   assert.equal(plural(1200, 'task'), '1,200 tasks');
   assert.equal(some([]), '');
@@ -88,7 +88,7 @@ test('words', () => {
   assert.equal(some(['a', 'b', 'c'], 3, 1003), 'a, b, c and 1,000 more');
 });
 
-test('not all are all', () => {
+test('incomplete counts are not rounded to the total', () => {
   assert.equal(outOf(49_999, 50_000), '49,999 of 50,000');
   assert.equal(outOf(50_000, 50_000), '50.0 k of 50.0 k');
   assert.equal(outOf(1200, 98_000), '1,200 of 98.0 k');
@@ -105,7 +105,7 @@ table('timeTick', timeTick, [
   [7_200_000, '2 h'],
 ]);
 
-test('steps of a time axis are whole in the unit that they are told in', () => {
+test('steps of a time axis are whole in their unit', () => {
   for (const step of TIME_STEPS) for (const n of [1, 3]) assert.match(timeTick(step * n), /^\d+(\.5)? (ms|s|min|h)$/, String(step * n));
   assert.deepEqual(
     [...TIME_STEPS].sort((a, b) => a - b),
@@ -113,7 +113,7 @@ test('steps of a time axis are whole in the unit that they are told in', () => {
   );
 });
 
-test('a wall clock is the newest such time that is over', () => {
+test('a clock time means its most recent occurrence', () => {
   setClockZone('UTC');
   const now = Date.UTC(2026, 10, 27, 8, 0, 0);
   assert.equal(momentAt('07:30', now), Date.UTC(2026, 10, 27, 7, 30));

@@ -33,7 +33,7 @@ test('counters: snapshot, then delta', () => {
   assert.equal(store.seq('counters'), 103);
 });
 
-test('tasks: snapshot, then delta with a changed, a new and a gone row', () => {
+test('tasks: snapshot, then delta with a changed, a new and a removed row', () => {
   const store = greeted();
   assert.equal(store.apply(message('tasks_snap')), 'applied');
   assert.equal(store.tasks.size, 4);
@@ -58,7 +58,7 @@ test('jobs: snapshot, then delta', () => {
   assert.equal(store.jobs()[1]!.succeeded, 140);
 });
 
-test('rows by name: snapshot, then delta with a changed and a gone row', () => {
+test('rows by name: snapshot, then delta with a changed and a removed row', () => {
   const store = greeted();
   assert.equal(store.apply(message('agents_snap')), 'applied');
   assert.equal(store.agents.all().length, 4);
@@ -98,7 +98,7 @@ test('logs: snapshot, then delta', () => {
   assert.ok(store.log(topic)!.ended);
 });
 
-test('what is malformed is refused, what is unknown is ignored', () => {
+test('malformed messages are refused and unknown ones are ignored', () => {
   assert.throws(() => parse('{'), ProtocolError);
   assert.throws(() => parse('[]'), ProtocolError);
   assert.throws(() => parse('{"t":"hello"}'), ProtocolError);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { graphLayout, nodeAt, nodeBeside } from '../src/model/graph-layout';
 
-test('each node stands right of all it needs', () => {
+test('each node is to the right of its dependencies', () => {
   const edges = [
     [0, 1],
     [1, 2],
@@ -15,7 +15,7 @@ test('each node stands right of all it needs', () => {
   assert.equal(places[2]!.layer, 2);
 });
 
-test('no two nodes share a place, whatever the shape', () => {
+test('no two nodes share a position', () => {
   for (const [nodes, edges] of [
     [2000, []],
     [2000, Array.from({ length: 1999 }, (_, n) => [n, n + 1])],
@@ -34,7 +34,7 @@ test('a layer of thousands is folded into columns', () => {
   assert.ok(rows < 80 && columns > 20 && columns < 120, `${columns} × ${rows}`);
 });
 
-test('two chains that need each other not do not cross', () => {
+test('two independent chains do not cross', () => {
   // 0→3→4, 1→2→5: in numerical order, the middle edges would cross.
   const { places } = graphLayout(6, [
     [0, 3],
@@ -46,7 +46,7 @@ test('two chains that need each other not do not cross', () => {
   assert.equal(Math.sign(places[3]!.y - places[2]!.y), Math.sign(places[4]!.y - places[5]!.y));
 });
 
-test('a cycle or an edge to nowhere harms nothing', () => {
+test('cycles and dangling edges are tolerated', () => {
   assert.equal(
     graphLayout(3, [
       [0, 1],
@@ -81,7 +81,7 @@ test('2,000 nodes with 20,000 edges take less than two seconds of a processor', 
   assert.ok(user + system < 2_000_000, `${user + system} microseconds`);
 });
 
-test('a point finds its node', () => {
+test('a node is found by position', () => {
   const graph = graphLayout(2, [[0, 1]]);
   const { x, y } = graph.places[1]!;
   assert.equal(nodeAt(graph, x + 0.6, y + 0.4), 1);

@@ -7,7 +7,7 @@ import { only } from './only';
 
 const one = (us: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, us, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
 
-test('each bin is twice as wide as the one before, without holes', () => {
+test('each bin is twice as wide as the previous one, without gaps', () => {
   assert.deepEqual(bins([one(0), one(4), one(17, { failed: true }), one(32)]), [
     { from: 0, to: 4, n: 2, failed: 0 },
     { from: 4, to: 8, n: 0, failed: 0 },
@@ -37,7 +37,7 @@ test('two durations have one of them as their median', () => {
   );
 });
 
-test('who took the most time comes first', () => {
+test('the largest total time comes first', () => {
   const found = groups([one(1), one(3, { failed: true }), one(100, { function: 'callable', called: 'python:3.11' })], 'function');
   assert.deepEqual(found, [
     { name: 'callable', filter: 'python:3.11', n: 1, failed: 0, p50: 100, max: 100, sum: 100 },
@@ -49,7 +49,7 @@ test('who took the most time comes first', () => {
   );
 });
 
-test('what runs, or never ran, is left out', () => {
+test('running and never started closures are omitted', () => {
   const closure = (state: string, attempts: unknown[], finished_ms = 0) => ({ state, function: 'f', attempts, finished_ms }) as unknown as ClosureView;
   assert.deepEqual(
     ranOf([closure('RUNNING', [{ worker: 'w', started_ms: 5, ended_ms: 0 }]), closure('CANCELLED', [], 9), { ...closure('SUCCEEDED', [{ worker: 'w', started_ms: 5, ended_ms: 8 }], 9), id: 'c1' }]),
@@ -60,7 +60,7 @@ test('what runs, or never ran, is left out', () => {
   assert.equal(percentile([1, 2, 3, 4], 0.5), 2);
 });
 
-test('what a list tells is drawn as the task stream would be', () => {
+test('a list is drawn like the task stream', () => {
   const stream = new Stream();
   stream.apply(streamOf([one(50_000, { id: 'late', from: 1020, worker: 'worker:1', failed: true }), one(10_000, { id: 'early' })], 'job_1', 'main', 9000), true);
   assert.deepEqual(
@@ -77,7 +77,7 @@ test('what a list tells is drawn as the task stream would be', () => {
   assert.equal(stream.lanes.length, 0);
 });
 
-test('what the server adds up over all executions looks like what is added up of a list', () => {
+test('totals of the server look like totals of a list', () => {
   const times = { executions: 3, failed: 1, busy_ms: 12, busy_us: 12_345, p50_us: 5000, p90_us: 7000, p99_us: 7000, max_us: 7000 };
   const d = only<DurationsView>({
     ...times,

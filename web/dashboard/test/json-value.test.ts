@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inline, nodeOf, type Branch } from '../src/model/json-value';
 
-test('bytes, pickles, blobs and values are told by what they are', () => {
+test('bytes, pickles, blobs and values are labelled by kind', () => {
   assert.deepEqual(nodeOf({ $pickle: 'AAAA'.repeat(230) }), { kind: 'bytes', text: 'pickle, 690 B' });
   assert.deepEqual(nodeOf({ $bytes: 'aGk=' }), { kind: 'bytes', text: 'bytes, 2 B' });
   const sha = 'ab'.repeat(32);
@@ -11,13 +11,13 @@ test('bytes, pickles, blobs and values are told by what they are', () => {
   assert.equal(nodeOf({ $blob: '../../etc' }).kind, 'object');
 });
 
-test('what a program printed keeps its lines', () => {
+test('printed text keeps its lines', () => {
   assert.equal(nodeOf('a\nb').kind, 'lines');
   assert.equal(nodeOf('\u001b[31mred').kind, 'lines');
   assert.equal(nodeOf('a').kind, 'text');
 });
 
-test('long lists are cut, short ones stand in a line', () => {
+test('long lists are cut, and short ones are on one line', () => {
   const long = nodeOf(Array.from({ length: 250 }, (_, n) => n)) as Branch;
   assert.equal(long.children.length, 100);
   assert.equal(long.more, 150);

@@ -10,7 +10,7 @@ const { keptList } = await import('../src/kept');
 const { savedFilters, saveFilter, forgetFilter, isSaved } = await import('../src/saved');
 const format = await import('../src/model/format');
 
-test('a list is bounded, holds each once, and survives whatever stands in the storage', () => {
+test('a stored list is limited, has no duplicates, and survives invalid storage', () => {
   assert.deepEqual(keptList('broken', 3).list.value, []);
   const kept = keptList('mixed', 3);
   assert.deepEqual(kept.list.value, ['a', 'b']);
@@ -20,7 +20,7 @@ test('a list is bounded, holds each once, and survives whatever stands in the st
   assert.equal(stored.get('mixed'), '["c","d"]');
 });
 
-test('a saved filter leads nowhere but to a page of this server', () => {
+test('a saved filter opens only pages of this server', () => {
   assert.deepEqual(savedFilters(), [{ href: '/jobs?state=FAILED', name: 'Jobs: failed' }]);
   saveFilter('/jobs?q=a', 'one');
   saveFilter('/jobs?q=a', 'another name');
@@ -32,7 +32,7 @@ test('a saved filter leads nowhere but to a page of this server', () => {
   assert.equal(isSaved('/jobs?q=a'), false);
 });
 
-test('times say their zone', () => {
+test('times show their zone', () => {
   format.setClockZone('UTC');
   assert.equal(format.moment(Date.UTC(2026, 10, 24, 16, 0, 45)), '2026-11-24 16:00:45 UTC');
   assert.equal(format.clock(Date.UTC(2026, 10, 24, 16, 0, 45)), '16:00:45');
@@ -40,7 +40,7 @@ test('times say their zone', () => {
   assert.match(format.moment(Date.UTC(2026, 5, 1)), /^2026-0[56]-\d\d \d\d:\d\d:\d\d (UTC|[+−]\d\d:\d\d)$/);
 });
 
-test('ids in short', () => {
+test('ids are shortened', () => {
   assert.equal(format.shortId('job_0000000000000a0b'), 'job …0a0b');
   assert.equal(format.shortId('a name'), 'a name');
 });

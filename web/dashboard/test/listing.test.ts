@@ -12,26 +12,26 @@ const from = (pages: Record<string, [rows: number[], next: string]>) => {
   return { asked, read };
 };
 
-test('a full page is enough', async () => {
+test('reading stops at a full page', async () => {
   const { asked, read } = from({ '': [[1, 2], 'b'] });
   assert.deepEqual(await readOn(2, '', read), { rows: [1, 2], next: 'b', lookedAt: 100, of: 1000, more: false });
   assert.deepEqual(asked, ['']);
 });
 
-test('short and empty pages are read over, to the end', async () => {
+test('reading continues past short and empty pages to the end', async () => {
   const { asked, read } = from({ a: [[], 'b'], b: [[1], 'c'], c: [[], ''] });
   assert.deepEqual(await readOn(10, 'a', read), { rows: [1], next: '', lookedAt: 300, of: 1000, more: false });
   assert.deepEqual(asked, ['a', 'b', 'c']);
 });
 
-test('nobody waits for ever: it stops, and says that there may be more', async () => {
+test('reading stops after a limit and reports that there may be more', async () => {
   const listing = await readOn<number>(10, '', async (token) => ({ rows: [], next: `${token}x`, lookedAt: 5, of: 1000 }));
   assert.equal(listing.more, true);
   assert.equal(listing.next.length, 12);
   assert.equal(listing.lookedAt, 60);
 });
 
-test('the line says which rows are shown of how many', () => {
+test('the count line shows the range and the total', () => {
   const listing = (n: number, more: Partial<Listing<number>> = {}): Listing<number> => ({ rows: Array<number>(n).fill(0), next: '', lookedAt: 0, of: 0, more: false, ...more });
   for (const [line, ...of] of [
     ['no closures', listing(0), 0, false],

@@ -11,7 +11,7 @@ const line = (seq: number, text = `line ${seq}`, index = 0): LogLine => ({ seq, 
 const body = (lines: LogLine[], more: Partial<LogBody> = {}): LogBody => ({ lines, earlier: false, dropped: 0, ended: false, known: true, ...more });
 const seqs = (log: Log): number[] => log.lines.map((l) => l.seq);
 
-test('a delta adds lines, one that reaches further back repeats none', () => {
+test('a delta adds lines, and an overlapping one repeats none', () => {
   const log = new Log();
   log.apply(body([line(1), line(2)]), true);
   log.apply(body([line(2), line(5)]), false);
@@ -21,7 +21,7 @@ test('a delta adds lines, one that reaches further back repeats none', () => {
   assert.ok(log.ended);
 });
 
-test('the newest lines are kept, and it says that there were earlier ones', () => {
+test('the newest lines are kept, and dropped ones are indicated', () => {
   const log = new Log();
   log.apply(body(Array.from({ length: LINES_KEPT }, (_, n) => line(n + 1))), true);
   assert.ok(!log.earlier);
@@ -32,7 +32,7 @@ test('the newest lines are kept, and it says that there were earlier ones', () =
   assert.ok(log.earlier);
 });
 
-test('a line that has not ended is replaced by the next one of its writer', () => {
+test('an unfinished line is replaced by the next one of its writer', () => {
   const log = new Log();
   log.apply(body([line(1, 'first'), line(2, '1/3\r'), line(3, 'another', 1)]), true);
   assert.deepEqual(seqs(log), [1, 2, 3]);
@@ -43,7 +43,7 @@ test('a line that has not ended is replaced by the next one of its writer', () =
   assert.deepEqual(seqs(log), [1, 3, 5, 6]);
 });
 
-test('words find lines, and writers are told apart where there are several', () => {
+test('words find lines, and several writers are distinguished', () => {
   const log = new Log();
   log.apply(body([line(1, 'Loss 0.5'), line(2, 'done')]), true);
   assert.deepEqual(
@@ -56,7 +56,7 @@ test('words find lines, and writers are told apart where there are several', () 
   assert.ok(!shownLines(new Log(), '').several);
 });
 
-test('the store keeps a log while somebody looks at it', () => {
+test('the store keeps a log while it is displayed', () => {
   const store = new Store();
   const message = (t: 'snap' | 'd', seq: number, lines: LogLine[]): LogMessage =>
     parse(JSON.stringify({ t, topic: 'logs:job_1', seq, now: 1, from: seq - 1, ...body(lines, { progress: { fraction: 0.5, text: 'half', attempt: 1, time_ms: 0 } }) })) as LogMessage;
@@ -72,11 +72,11 @@ test('the store keeps a log while somebody looks at it', () => {
   assert.equal(store.seq('logs:job_1'), null);
 });
 
-test('lines that are no list are refused', () => {
+test('lines that are not a list are refused', () => {
   assert.throws(() => parse('{"t":"snap","topic":"logs:x","seq":1,"now":1,"lines":3}'));
 });
 
-test('only what the server can have a log of is asked for', () => {
+test('logs are requested only for valid ids', () => {
   for (const id of ['job_00000000000000ff', 'cl_0000000100000001']) assert.ok(mayLog(id), id);
   for (const id of ['', 'job_1', 'job_00000000000000FF', '<b>', ' job_00000000000000ff', 'task_00000000000000ff']) assert.ok(!mayLog(id), id);
 });

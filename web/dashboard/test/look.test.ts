@@ -4,7 +4,7 @@ import { answered, asked, failed, nextLook, nothing } from '../src/model/rest/lo
 
 const never = () => false;
 
-test('a thing that can change is asked for again, one that has ended is not', () => {
+test('changeable subjects are requested again, and ended ones are not', () => {
   const first = asked(nothing<number>(), '/a', false);
   assert.equal(nextLook(first, 1000, never), 1000);
   const known = answered(first, 7);
@@ -16,7 +16,7 @@ test('a thing that can change is asked for again, one that has ended is not', ()
   assert.equal(nextLook(nothing(), 1000, never), null);
 });
 
-test('the last answer outlives failures, which are asked about ever more slowly', () => {
+test('the last answer outlives failures, and retries slow down', () => {
   let look = answered(asked(nothing<number>(), '/a', false), 7);
   look = failed(look, 'no answer', false);
   assert.deepEqual([look.value, look.problem], [7, 'no answer']);
@@ -28,13 +28,13 @@ test('the last answer outlives failures, which are asked about ever more slowly'
   assert.equal(answered(look, 8).problem, '');
 });
 
-test('what is gone is gone', () => {
+test('a deleted subject is not requested again', () => {
   const look = failed(answered(asked(nothing<number>(), '/a', false), 7), 'there is none', true);
   assert.deepEqual([look.value, look.gone], [null, true]);
   assert.equal(nextLook(look, 1000, never), null);
 });
 
-test('a list whose filter changed keeps its rows until the new ones come; another thing does not', () => {
+test('a list keeps its rows until the new filter is answered; another subject does not', () => {
   const known = answered(asked(nothing<number>(), '/a', false), 7);
   assert.equal(asked(known, '/a', false), known);
   assert.equal(asked(known, '/b', false).value, null);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/model/machines';
 import { only } from './only';
 
-test('what is not known is a dash, not zero', () => {
+test('unknown measurements are a dash instead of zero', () => {
   const none = { gpus: [] };
   assert.equal(cpuText(none), '–');
   assert.equal(memoryText(none), '–');
@@ -12,7 +12,7 @@ test('what is not known is a dash, not zero', () => {
   assert.equal(gpuText({ gpus: [{ name: 'x' }] }), '1 there');
 });
 
-test('figures of a machine', () => {
+test('measurements of a machine are formatted', () => {
   const m = {
     cpu: 1.26,
     cpus: 4,
@@ -29,20 +29,20 @@ test('figures of a machine', () => {
   assert.equal(rateText(2000, 10.4), '2.0 KB / 10 B');
 });
 
-test('the line of a figure breaks where it was not told', () => {
+test('the line of a measurement has gaps where samples are missing', () => {
   assert.equal(sparkPath([0, 5, 10], [0, 1, 2]), 'M0.0 19.0L50.0 10.0L100.0 1.0');
   assert.equal(sparkPath([0, 5, 10], [4, null, 2], 4), 'M0.0 1.0L100.0 10.0');
   assert.equal(sparkPath([0, 5, 50, 100], [4, 4, 4, 4], 4), 'M0.0 1.0L5.0 1.0M50.0 1.0M100.0 1.0');
   assert.equal(sparkPath([], []), '');
 });
 
-test('of days samples are minutes apart, and are joined all the same; a range has room where there are none', () => {
+test('samples of days are joined across minutes, and ranges without samples stay empty', () => {
   assert.deepEqual([gapOf([0, 5, 10]), gapOf([0, 300, 600]), gapOf([])], [20, 750, 20]);
   assert.equal(sparkPath([0, 300, 600, 3000], [0, 1, 2, 2]), 'M0.0 19.0L10.0 10.0L20.0 1.0M100.0 1.0');
   assert.equal(sparkPath([50, 60], [0, 1], 1, [0, 100]), 'M50.0 19.0L60.0 1.0');
 });
 
-test('at a moment figures are those of the sample next to it', () => {
+test('measurements at a given time are those of the nearest sample', () => {
   const seconds = [100, 105, 110];
   assert.deepEqual(
     [0, 99_000, 102_400, 102_600, 109_000, 125_000, 200_000].map((at) => sampleAt(seconds, at)),

@@ -55,7 +55,7 @@ function workers(clusters: string[]): Tasks {
   return tasks;
 }
 
-test('groups are kept until something that they are made of is another', () => {
+test('groups are cached until their inputs change', () => {
   const tasks = workers(['', '']);
   const groupsOf = keptCellGroups();
   const none: AgentRow[] = [];
@@ -69,7 +69,7 @@ test('groups are kept until something that they are made of is another', () => {
   assert.notEqual(groupsOf(tasks, grouped, none, clusters, clusters[0]), shown);
 });
 
-test('workers and agents of all clusters, or of the chosen one', () => {
+test('groups contain workers and agents of all clusters or of the chosen one', () => {
   const tasks = workers(['', '', 'train']);
   const clusters = [cluster('default', 0, true), cluster('train', 3)];
   const agents = [agent('train', 1), agent('train', 0)];
@@ -96,7 +96,7 @@ test('workers and agents of all clusters, or of the chosen one', () => {
   );
 });
 
-test('states of agents are those of the map', () => {
+test('agent states are mapped to the colours of the map', () => {
   const states = [
     agent('a', 0, { state: 'ERROR', casualty: false }),
     agent('a', 1, { state: 'ERROR', casualty: true }),
@@ -112,7 +112,7 @@ test('states of agents are those of the map', () => {
   assert.equal(counts[CELL_STATES.indexOf('ERROR')], 1);
 });
 
-test('the map and the key numbers count alike', () => {
+test('the map and the key numbers agree', () => {
   const tasks = workers(['', '', 'used']);
   const agents = [
     agent('used', 0, { state: 'MISSING' }),
@@ -137,7 +137,7 @@ test('the map and the key numbers count alike', () => {
   assert.deepEqual(totals, { total: 11, connected: 4, late: 1, error: 2, gone: 1, missing: 2, unheard: 1 });
 });
 
-test('a cluster is used by its own workers and by no other', () => {
+test('a cluster is in use only through its own workers', () => {
   const waiting: ClusterRow = { ...cluster('train', 3), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 3, disconnected: 0, late: 0, error: 0 } };
   const main: ClusterRow = { ...waiting, name: 'default', main: true };
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
@@ -145,13 +145,13 @@ test('a cluster is used by its own workers and by no other', () => {
   assert.equal(taskTotals(numbers, [waiting, { ...main, has_workers: true }]).missing, 3, 'who is awaited by train');
 });
 
-test('a cluster of agents alone has tasks', () => {
+test('a cluster with only agents has tasks', () => {
   const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)]);
   assert.equal(totals.total, 10);
   assert.equal(totals.missing, 2);
 });
 
-test('agents that nobody waits for are not counted beside closure workers', () => {
+test('unused agents are not counted next to closure workers', () => {
   const tasks = workers(['']);
   const unused: ClusterRow = { ...cluster('default', 4, true), has_workers: true, state: 'WAITING', agents: { connected: 0, registering: 0, missing: 4, disconnected: 0, late: 0, error: 0 } };
   const agents = [agent('default', 0, { state: 'MISSING' })];

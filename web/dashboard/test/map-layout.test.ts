@@ -45,14 +45,14 @@ test('few tasks have large cells, and more tasks never have larger ones', () => 
   }
 });
 
-test('what does not fit makes the map grow, not the cells vanish', () => {
+test('the map grows if cells do not fit', () => {
   const map = layout([50_000], { width: 300, height: 200, scale: 1 });
   check(map, [50_000]);
   assert.equal(map.pitch, 3);
   assert.ok(map.height > 200);
 });
 
-test('small groups stand beside one another, and arrows find the way', () => {
+test('small groups share a row, and arrow keys move between them', () => {
   const map = layout([5, 3, 6, 100], bounds);
   check(map, [5, 3, 6, 100]);
   assert.deepEqual(
@@ -65,12 +65,12 @@ test('small groups stand beside one another, and arrows find the way', () => {
   assert.deepEqual(cellBeside(map, down, 'ArrowUp'), { group: 1, n: 2 });
 });
 
-test('no tasks, no width', () => {
+test('an empty map has no blocks', () => {
   assert.equal(layout([], bounds).blocks.length, 0);
   check(layout([5], { width: 1, height: 10, scale: 1 }), [5]);
 });
 
-test('outside of the cells there is none', () => {
+test('positions outside the cells have no cell', () => {
   const map = layout([7, 3], bounds);
   assert.equal(cellAt(map, -1, 30), null);
   assert.equal(cellAt(map, 5, 5), null, 'a headline');

@@ -6,7 +6,7 @@ import type { AttentionRow } from '../src/model/protocol';
 
 const alert = (rule: string, more: Partial<AttentionRow> = {}): AttentionRow => ({ rule, severity: 'error', title: rule, detail: '', since_ms: 1, count: 1, link: '/', ...more });
 
-test('what lasts is told once, and what was there before not at all', () => {
+test('lasting alerts are reported once, and initial ones are not', () => {
   const notices = new Notices();
   const [old, lost] = [alert('program-failed'), alert('worker-lost')];
   notices.known([old]);
@@ -19,7 +19,7 @@ test('what lasts is told once, and what was there before not at all', () => {
   assert.deepEqual(notices.due([again], [], 11 * LASTS_MS), [again]);
 });
 
-test('what goes again, was seen, or is a warning about what goes on is not told', () => {
+test('brief, dismissed and ongoing warning alerts are not reported', () => {
   const notices = new Notices();
   const [lost, late, waits] = [alert('worker-lost'), alert('agents-late', { severity: 'warning' }), alert('barrier-stuck', { severity: 'warning' })];
   notices.due([lost, late, waits], [], 0);

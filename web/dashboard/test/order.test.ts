@@ -28,7 +28,7 @@ function cluster(of: { job: string; index: number; state?: string; host?: string
 
 const names = (tasks: Tasks, ids: Iterable<number>): string[] => Array.from(ids, (id) => tasks.view(id)!.name);
 
-test('problems come first, the worst of them first', () => {
+test('problems come first, the most severe first', () => {
   const tasks = cluster([
     { job: 'b', index: 1 },
     { job: 'a', index: 10 },
@@ -90,7 +90,7 @@ test('the map groups by job in order of first sight and folds the smallest beyon
   );
 });
 
-test('the list of one cluster has its workers only, and names say whose they are', () => {
+test('the list of a cluster has only its workers, and names show the cluster', () => {
   const tasks = cluster([
     { job: 'worker', index: 0 },
     { job: 'worker', index: 0, cluster: 'train' },
@@ -106,7 +106,7 @@ test('the list of one cluster has its workers only, and names say whose they are
   );
 });
 
-test('the cordoned ones are found by that word, and only by all of it', () => {
+test('cordoned workers are found by the whole word only', () => {
   const tasks = cluster([
     { job: 'worker', index: 0 },
     { job: 'worker', index: 1, cordoned: 1 },

@@ -26,7 +26,7 @@ test('each path has its page', () => {
     assert.equal(pageOf(path).path, page, path);
 });
 
-test('the path says what the page is about', () => {
+test('the path names the subject of the page', () => {
   assert.equal(subjectOf('/jobs/job_0000000000000001'), 'job_0000000000000001');
   assert.equal(subjectOf('/jobs/job_1/graph'), 'job_1');
   assert.equal(subjectOf('/jobs/a%20b'), 'a b');
@@ -37,7 +37,7 @@ test('the path says what the page is about', () => {
   assert.equal(subjectOf('/tasks/worker'), '');
 });
 
-test('addresses of old days', () => {
+test('old URLs are redirected', () => {
   const to = (pathname: string, search = ''): string => {
     const url = normal({ pathname, search });
     return url.pathname + url.search;
@@ -53,7 +53,7 @@ test('addresses of old days', () => {
   assert.equal(to('/jobs/%zz', '?closure=%zz'), '/closures/%25zz?job=%25zz');
 });
 
-test('keys of pages are told apart, and pages without an entry light the one above', () => {
+test('page keys are unique, and pages without an entry highlight their parent', () => {
   const keys = PAGES.flatMap((page) => ('key' in page ? [page.key] : []));
   assert.equal(new Set(keys).size, keys.length);
   for (const key of keys) assert.match(key, /^[a-z]$/);
@@ -64,7 +64,7 @@ test('keys of pages are told apart, and pages without an entry light the one abo
   assert.equal(railOf(pageOf('/kv')), '/kv');
 });
 
-test('the tab says what it shows', () => {
+test('the tab title names the page', () => {
   assert.equal(tabTitle(pageOf('/jobs/job_1'), 'train'), 'train · Job · Muster');
   assert.equal(tabTitle(pageOf('/'), ''), 'Overview · Muster');
   assert.equal(tabTitle(pageOf('/'), '', 3), '(3) Overview · Muster');

@@ -6,14 +6,14 @@ import type { TaskView } from '../src/model/tasks';
 const worker = (cordoned: boolean) => ({ name: 'a b:3', host: 'h1', cordoned }) as TaskView;
 const counts = { total: 2, blocked: 0, queued: 0, running: 0, succeeded: 1, failed: 1, cancelled: 0 };
 
-test('a verb is known by three letters', () => {
+test('a command is recognised by three letters', () => {
   assert.deepEqual(verbsIn('Cor worker:1 h2'), { verbs: ['cordon'], rest: 'worker:1 h2' });
   assert.deepEqual(verbsIn('re'), { verbs: [], rest: '' });
   assert.deepEqual(verbsIn('res').verbs, ['restart']);
   assert.deepEqual(verbsIn('worker:1').verbs, []);
 });
 
-test('only what can be done now is offered', () => {
+test('only possible actions are offered', () => {
   const titles = (cordoned: boolean) => workerOrders(['cordon', 'uncordon', 'drain'], worker(cordoned), 'train/x').map((o) => o.title);
   assert.deepEqual(titles(false), ['Cordon a b:3', 'Drain a b:3']);
   assert.deepEqual(titles(true), ['Uncordon a b:3', 'Drain a b:3']);

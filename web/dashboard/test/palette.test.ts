@@ -4,7 +4,7 @@ import { bestOf, named, type Found } from '../src/model/palette';
 
 const one = (kind: string, title: string, detail = ''): Found => ({ kind, title, detail, href: '/' });
 
-test('every word must fit, whatever the case; the beginning of a name is better than its middle', () => {
+test('every word must match, ignoring case, and prefixes rank first', () => {
   const all = [one('worker', 'aworker:1', 'node-1'), one('worker', 'worker:1', 'node-1'), one('worker', 'worker:2', 'node-2'), one('page', 'Jobs')];
   assert.deepEqual(
     bestOf(all, 'WORKER node-1').map((f) => f.title),
@@ -13,7 +13,7 @@ test('every word must fit, whatever the case; the beginning of a name is better 
   assert.deepEqual(bestOf(all, 'nothing'), []);
 });
 
-test('many of one kind leave room for the others, and the best of them stay', () => {
+test('many results of one kind leave room for the best of other kinds', () => {
   const many = Array.from({ length: 10_000 }, (_, n) => one('worker', `x job ${n}`));
   const found = bestOf([...many, one('worker', 'job'), one('job', 'the job')], 'job');
   assert.equal(found.length, 7);
@@ -21,7 +21,7 @@ test('many of one kind leave room for the others, and the best of them stay', ()
   assert.ok(found.some((f) => f.kind === 'job'));
 });
 
-test('ids are told apart', () => {
+test('kinds of ids are recognised', () => {
   assert.deepEqual(named(' job_00000000000000aB '), { kind: 'job', id: 'job_00000000000000ab' });
   assert.deepEqual(named('cl_0000000000000001'), { kind: 'closure', id: 'cl_0000000000000001' });
   assert.equal(named('cl_1'), null);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { blobIn, whereItLies, type Preview } from '../src/model/rest/preview';
 import { only } from './only';
 
-test('a value that names a blob is told from one that looks like it', () => {
+test('a value that names a blob is distinguished from similar values', () => {
   const name = 'ab'.repeat(32);
   const of = (text: string, encoding: 'json' | 'bytes' = 'json') => blobIn(only<Preview>({ status: 'READY', bytes: 12_000_009, encoding, text }));
   assert.equal(of(`{"$blob":"${name}","bytes":12000009}`), name);
@@ -13,7 +13,7 @@ test('a value that names a blob is told from one that looks like it', () => {
   assert.equal(blobIn(only<Preview>({ status: 'NOT_READY', bytes: 0 })), '');
 });
 
-test('where the bytes of a large value are', () => {
+test('the location of a large value is described', () => {
   const blob = only<Preview>({ status: 'READY', bytes: 5e6 });
   assert.equal(whereItLies({ ...blob, at_server: true }), 'as a blob');
   assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0' }), 'in the memory of worker:0');

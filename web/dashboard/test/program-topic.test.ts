@@ -12,7 +12,7 @@ const rank = (n: number, more = {}) => ({ rank: n, task: `worker:${n}`, state: '
 const message = (t: 'snap' | 'd', seq: number, rows: object, gone: string[] = []): TopicMessage => parse(JSON.stringify({ t, topic, seq, now: 1, from: seq - 1, rows, gone, more: 0 })) as TopicMessage;
 const whole = { program: { id: 'prog_0000000000000001', name: 'train', state: 'RUNNING' }, attempts: { attempts: [{ attempt: 1 }] }, barriers: { barriers: [] }, 0: rank(0), 10: rank(10), 9: rank(9) };
 
-test('one program: a snapshot, then deltas of ranks; those that did not change stay the same objects', () => {
+test('deltas of ranks keep unchanged ranks as the same objects', () => {
   const store = new Store();
   assert.equal(store.apply(message('snap', 5, whole)), 'applied');
   const seen = store.program(topic)!;
@@ -34,7 +34,7 @@ test('one program: a snapshot, then deltas of ranks; those that did not change s
   );
 });
 
-test('one that the server does not know, or not any more, is none', () => {
+test('an unknown or deleted program is null', () => {
   const store = new Store();
   store.apply(message('snap', 1, {}));
   assert.equal(store.program(topic)!.program, null);
@@ -50,7 +50,7 @@ test('one that the server does not know, or not any more, is none', () => {
   assert.ok(mayBeProgram('prog_0000000000000001'));
 });
 
-test('the list: of one cluster, by state and by words, the newest first', () => {
+test('programs are filtered by cluster, state and words, newest first', () => {
   const store = new Store();
   const row = (n: number, more = {}) => ({
     id: `prog_000000000000000${n}`,
@@ -80,7 +80,7 @@ test('the list: of one cluster, by state and by words, the newest first', () => 
   assert.equal(ids('', '', 'other'), '3');
 });
 
-test('who has ended is late for nothing', () => {
+test('an ended rank is not late', () => {
   const late = { agent: { state: 'LATE', late_for: 'step' } };
   assert.equal(lateFor(rank(1, late) as never), 'step');
   assert.equal(lateFor(rank(1, { ...late, ended_ms: 4 }) as never), '');

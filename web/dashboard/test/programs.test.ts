@@ -33,7 +33,7 @@ const rank = (n: number, more: Partial<RankView> = {}): RankView => ({
   ...more,
 });
 
-test('the verdict of a program says its state and why', () => {
+test('the verdict of a program names its state and the reason', () => {
   assert.equal(verdict(program()), '8 of 8 ranks running.');
   const text = 'worker:1 on node1 has been lost for 12 s; its ranks will be given up in 48 s (--program-lease); then attempt 2 will begin';
   assert.equal(verdict(program({ lost_workers: [{ text }] })), `${text}.`);
@@ -53,7 +53,7 @@ test('a state of a newer server is shown as it is', () => {
   assert.equal(over(program({ state: 'CANCELLED' })), true);
 });
 
-test('ranks: how many are wanted, where, in which state, and how each ended', () => {
+test('ranks show number, location, state and end', () => {
   assert.equal(wanted(program()), '8');
   assert.equal(wanted(program({ tasks: { ps: { min: 1, max: 1 }, worker: { min: 4, max: 16 } } })), '5 to 17');
   const ranks = [rank(0), rank(1, { state: 'FAILED', ended_ms: 5, exit_status: 3 }), rank(2)];
@@ -70,13 +70,13 @@ test('ranks: how many are wanted, where, in which state, and how each ended', ()
   assert.equal(resourcesOf(), '');
 });
 
-test('commands as one would type them', () => {
+test('commands are quoted for a shell', () => {
   assert.equal(commandLine(['sh', '-c', "echo 'a' $HOME", '']), "sh -c 'echo '\\''a'\\'' $HOME' ''");
   assert.equal(programCommands(program({ state: 'FAILED' }), 'http://h:1').length, 2);
   assert.ok(programCommands(program(), 'http://h:1').some(([, line]) => line === 'muster programs restart prog_0000000000000001 --url http://h:1'));
 });
 
-test('keys walk through the grid of ranks and stay within it', () => {
+test('arrow keys move within the grid of ranks', () => {
   assert.equal(stepTo('ArrowRight', 3, 10, 4), 4);
   assert.equal(stepTo('ArrowDown', 3, 10, 4), 7);
   assert.equal(stepTo('ArrowDown', 7, 10, 4), 7);
@@ -86,7 +86,7 @@ test('keys walk through the grid of ranks and stay within it', () => {
   assert.equal(stepTo('a', 2, 10, 4), null);
 });
 
-test('the log of a rank is followed, a gap begins anew, and only the newest part stays', () => {
+test('the log of a rank is followed, restarted after a gap, and limited to the newest part', () => {
   const log = (offset: number, data: string, size = offset + data.length, complete = false) => ({ known: true, offset, data, next_offset: offset + data.length, size, complete });
   const one = followed(null, log(0, 'a\n'));
   assert.deepEqual(one, { text: 'a\n', cut: false, next: 2, known: true, complete: false, behind: false });

@@ -28,7 +28,7 @@ const step = (by: number): void => {
 
 const route = await import('../src/route');
 
-test('the path says the subject, the query every choice, and back and forward lead through both', () => {
+test('the path has the subject, the query has the choices, and history restores both', () => {
   route.startRouting();
   assert.equal(route.page.value.path, '/jobs/*');
   assert.equal(route.subject.value, 'job_0000000000000001');
@@ -45,7 +45,7 @@ test('the path says the subject, the query every choice, and back and forward le
   assert.equal(route.subject.value, 'job_2');
 });
 
-test('a choice changes the address and nothing else; typing leaves one step in the history', () => {
+test('a choice changes only the URL, and typing adds one history entry', () => {
   const before = visited.length;
   route.choose({ q: 'l' }, 'replace');
   route.choose({ q: 'load' }, 'replace');
@@ -59,7 +59,7 @@ test('a choice changes the address and nothing else; typing leaves one step in t
   assert.equal(visited.length, before + 1);
 });
 
-test('what is looked for stays on its page, the cluster goes along', () => {
+test('a search stays on its page, and the cluster is kept across pages', () => {
   route.choose({ q: 'worker:3' });
   route.go(route.address('/tasks'));
   assert.equal(visited[at], '/tasks?cluster=train');
@@ -68,7 +68,7 @@ test('what is looked for stays on its page, the cluster goes along', () => {
   assert.equal(route.chosen('q').value, 'worker:3');
 });
 
-test('an address of old days leads where it led', () => {
+test('an old URL opens the same subject', () => {
   route.go('/jobs/job_2?closure=cl_1');
   assert.equal(visited[at], '/closures/cl_1?job=job_2');
   assert.equal(route.page.value.path, '/closures/*');

@@ -110,7 +110,7 @@ test('acknowledges once a second, as messages come', () => {
   assert.equal(bench.wire.sent.filter((message) => message.t === 'ack').length, 5);
 });
 
-test('a gap is asked for once, however many deltas follow it, and for a snapshot if that is in vain', () => {
+test('a gap is requested once, and as a snapshot if that fails', () => {
   const bench = new Bench();
   bench.greet();
   bench.jobs(10);
@@ -128,7 +128,7 @@ test('a gap is asked for once, however many deltas follow it, and for a snapshot
   assert.equal(bench.store.seq('jobs'), 17);
 });
 
-test('three seconds of silence are a loss; the same boot is resumed', () => {
+test('three seconds of silence end the connection, and the same boot is resumed', () => {
   const bench = new Bench();
   bench.greet();
   bench.jobs(10);
@@ -148,7 +148,7 @@ test('three seconds of silence are a loss; the same boot is resumed', () => {
   assert.deepEqual(bench.links, ['live', 'lost', 'live']);
 });
 
-test('another boot is subscribed anew and told to the page', () => {
+test('another boot is subscribed again and reported to the page', () => {
   const bench = new Bench();
   bench.greet();
   bench.jobs(10);
@@ -159,7 +159,7 @@ test('another boot is subscribed anew and told to the page', () => {
   assert.equal(bench.reboots, 1);
 });
 
-test('waits grow to ten seconds; data resets them; bye says its own', () => {
+test('reconnect delays grow to ten seconds, data resets them, and a bye sets its own', () => {
   const bench = new Bench();
   const waits: number[] = [];
   for (let n = 0; n < 8; ++n) {
@@ -180,7 +180,7 @@ test('waits grow to ten seconds; data resets them; bye says its own', () => {
   assert.equal(bench.wires.length, 10);
 });
 
-test('frozen, nothing is applied but life is noticed; thawed, one resume catches up', () => {
+test('a frozen page applies nothing but stays connected, and one resume catches up', () => {
   const bench = new Bench();
   bench.greet();
   bench.jobs(10);
@@ -205,7 +205,7 @@ test('frozen, nothing is applied but life is noticed; thawed, one resume catches
   assert.deepEqual(resumed, [{ t: 'resume', boot: 'a', topics: { tasks: 5, jobs: 10 } }]);
 });
 
-test('a hidden page listens to the counters only', () => {
+test('a hidden page subscribes only to the counters', () => {
   const bench = new Bench();
   bench.greet();
   bench.jobs(10);
@@ -235,7 +235,7 @@ test('watched rows are sent once, at most 200, and again after a reconnect', () 
   assert.ok(JSON.stringify({ t: 'rows', ids: Array.from({ length: 200 }, (_, n) => 1e9 + n) }).length < 4096, 'fits the limit of a message');
 });
 
-test('a message that is not of the protocol ends the connection, not the page', () => {
+test('an invalid message ends the connection but not the page', () => {
   const bench = new Bench();
   const { warn } = console;
   console.warn = () => {};

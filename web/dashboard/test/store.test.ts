@@ -96,7 +96,7 @@ test('a delta that reaches further back than needed is applied', () => {
   assert.equal(store.seq('tasks'), 8);
 });
 
-test('another boot forgets the sequence numbers, keeps the picture, and a snapshot replaces it', () => {
+test('another boot drops sequence numbers and keeps rows until a snapshot', () => {
   const store = greeted();
   store.apply(snap(50, [row(1), row(2, 4)]));
   assert.equal(store.greet(hello('a')), false);
@@ -110,7 +110,7 @@ test('another boot forgets the sequence numbers, keeps the picture, and a snapsh
   assert.equal(store.tasks.problems.size, 0);
 });
 
-test('gone rows leave, also the last, unknown and returning ones', () => {
+test('removed rows disappear, including the last, unknown and returning ones', () => {
   const store = greeted();
   store.apply(snap(1, [row(1), row(2, 4), row(3)]));
   store.apply(delta(1, 2, [], [3, 99, 1]));
@@ -120,7 +120,7 @@ test('gone rows leave, also the last, unknown and returning ones', () => {
   assert.deepEqual([...store.tasks.problems], [1]);
 });
 
-test('property: a snapshot and any split of the deltas give the same picture', () => {
+test('property: a snapshot and any split of the deltas give the same rows', () => {
   let seed = 1;
   const random = (below: number): number => {
     seed = (Math.imul(seed, 48_271) >>> 0) % 0x7fffffff;
@@ -168,7 +168,7 @@ test('property: a snapshot and any split of the deltas give the same picture', (
   }
 });
 
-test('history keeps a fixed number of points and drops what it has', () => {
+test('history keeps a fixed number of points without duplicates', () => {
   const store = greeted();
   const points = (from: number, to: number): HistoryPoints => {
     const t = Array.from({ length: to - from }, (_, n) => (from + n) * 1000);
@@ -183,7 +183,7 @@ test('history keeps a fixed number of points and drops what it has', () => {
   assert.equal(store.history.seconds.at(-1), 1999);
 });
 
-test('a healthy heartbeat is never older than the bucket that the server would have told us to be crossed', () => {
+test('a healthy heartbeat is never older than the next reported age threshold', () => {
   const { tasks } = greeted();
   const one = rows([row(1)]);
   one.seen[0] = 10_000;

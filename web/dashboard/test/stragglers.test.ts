@@ -18,17 +18,17 @@ test('one task is always last', () => {
   assert.equal(verdict(found(['worker:3 n1 9', 'worker:0 n2 1'], 10)), 'worker:3 on n1 arrived last at 9 of the last 10 barriers.');
 });
 
-test('the list says whom it leaves out', () => {
+test('the list mentions that tasks are omitted', () => {
   const all = found(['worker:3 n1 2', 'worker:1 n1 1'], 3);
   assert.equal(lateNote(all), '2 of 4 tasks were late at least once, that is, after the median arrival. All other tasks were always on time');
   assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 latest tasks; late means after the median arrival');
 });
 
-test('two tasks of one host take turns', () => {
+test('the host is named if two of its tasks alternate', () => {
   assert.equal(verdict(found(['worker:3 n1 4', 'worker:2 n1 4', 'worker:0 n2 2'], 10)), 'A task on n1 arrived last at 8 of the last 10 barriers.');
 });
 
-test('nobody stands out, or too little is known', () => {
+test('no verdict is given without an outlier or enough data', () => {
   assert.equal(verdict(found(['worker:3 n1 5', 'worker:0 n2 5'], 10)), '');
   assert.equal(verdict(found(['worker:3 n1 2'], 2)), '');
 });

@@ -10,13 +10,13 @@ const filesBelow = (folder: string): string[] =>
 const files = filesBelow('');
 const sources = files.map((name) => [name, readFileSync(new URL(`src/${name}`, root), 'utf8')] as const);
 
-test('strings of strangers are rendered as text only', () => {
+test('untrusted strings are rendered only as text', () => {
   for (const [name, text] of sources) {
     assert.doesNotMatch(text, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, name);
   }
 });
 
-test('no other host is named', () => {
+test('no source names another host', () => {
   for (const [name, text] of sources) {
     assert.doesNotMatch(text.replaceAll('http://www.w3.org/2000/svg', ''), /https?:\/\//, name);
   }
@@ -27,7 +27,7 @@ test('no inline style or script in the page', () => {
   assert.doesNotMatch(html, /<style|style=|<script(?![^>]*src=)| on\w+=/);
 });
 
-test('only chart.tsx knows uPlot', () => {
+test('only chart.tsx uses uPlot', () => {
   for (const [name, text] of sources) if (name !== 'parts/chart.tsx' && name !== 'app.css') assert.doesNotMatch(text, /from 'uplot'/, name);
 });
 

@@ -37,7 +37,7 @@ const worker = (more: Part<WorkerView> = {}) =>
     ...more,
   });
 
-test('what of a worker is used', () => {
+test('used slots and resources of a worker are listed', () => {
   const all = uses(worker({ running: 9, resources: { gpu: { total: 4, free: 1 }, cpu: { total: 8 } } }));
   assert.deepEqual(all, [
     { name: 'slots', used: 4, total: 4 },
@@ -46,14 +46,14 @@ test('what of a worker is used', () => {
   ]);
 });
 
-test('why a worker gets nothing, worst first', () => {
+test('reasons why a worker gets no closures are listed, most severe first', () => {
   assert.deepEqual(standing(worker()), []);
   const words = (w: WorkerView) => standing(w).map(({ word }) => word);
   assert.deepEqual(words(worker({ state: 'ERROR', error: 'lost', cordoned: true, draining: true })), ['in error', 'draining', 'cordoned']);
   assert.deepEqual(words(worker({ away: true })), ['away']);
 });
 
-test('the last hour in bars: heights of the tallest, busy of all slots', () => {
+test('bars of the last hour are scaled to the tallest and to all slots', () => {
   const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [10, 5], failed: [1, 5], busy_ms: [120_000, 999_999] }, 4);
   assert.equal(most, 10);
   assert.deepEqual(
@@ -68,12 +68,12 @@ test('the last hour in bars: heights of the tallest, busy of all slots', () => {
   assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], busy_ms: [] }, 0).bars.length, 0);
 });
 
-test('demand in words', () => {
+test('demand is described in words', () => {
   assert.equal(needsText({ task: 'worker:3', labels: { zone: 'a' }, resources: { gpu: 2 } }), 'only on worker:3, zone=a, gpu=2');
   assert.equal(needsText({}), 'the function');
 });
 
-test('who holds a session', () => {
+test('the client that holds a session is named', () => {
   const session = (more: Part<JobView>) =>
     only<JobView>({
       id: 'job_1',
@@ -92,7 +92,7 @@ test('who holds a session', () => {
   assert.equal(heldBy(session({ state: 'SUCCEEDED' }), 0).text, 'ended');
 });
 
-test('per-worker values by worker, troubled ones first', () => {
+test('per-worker values are grouped by worker, failed ones first', () => {
   const value = (name: string, ...components: PerWorkerView['components']) => only<PerWorkerView>({ id: `pw_${name}`, name, function: 'load', created_ms: 0, released: false, users: 0, components });
   const part = (task: string, status: 'READY' | 'NOT_READY' | 'ABORTED', message = '') =>
     only<PerWorkerView['components'][number]>({ task, status, since_ms: 0, ...(message && { error: { kind: 'USER', message } }) });

@@ -5,12 +5,12 @@ import { gather, isAsked, LINES_MAX, nothingFound, pieces, sizeOf, sourcesOf, ty
 const nothing: Wanted = { text: '', exact: false, where: '', cluster: 'c', job: '', program: '', rank: '', attempt: '', from: 0, to: 0 };
 const programs = Array.from({ length: 12 }, (_, n) => ({ id: `prog_${n}`, name: `p${n}` }));
 
-test('without a text, a thing or a time nothing is asked', () => {
+test('a search needs a text, a subject or a time', () => {
   assert.equal(isAsked(nothing), false);
   for (const one of [{ text: 'a' }, { job: 'j' }, { program: 'p' }, { from: 1 }, { to: 1 }]) assert.equal(isAsked({ ...nothing, ...one }), true);
 });
 
-test('a text is looked for in the closures and in the newest programs, in any case unless told', () => {
+test('text is searched in closures and the newest programs, ignoring case by default', () => {
   const all = sourcesOf({ ...nothing, text: 'NaN' }, [], programs);
   assert.deepEqual(
     all.map((s) => s.key),
@@ -21,7 +21,7 @@ test('a text is looked for in the closures and in the newest programs, in any ca
   assert.equal('ignore_case' in sourcesOf({ ...nothing, text: 'NaN', exact: true }, [], [])[0]!.query, false);
 });
 
-test('a time and a job leave programs out, a program and a rank leave closures out', () => {
+test('a time or job excludes programs, and a program or rank excludes closures', () => {
   const keys = (w: Partial<Wanted>) => sourcesOf({ ...nothing, text: 'a', ...w }, [{ id: 'job_1', name: 'x' }], programs.slice(0, 1)).map((s) => s.key);
   assert.deepEqual(keys({ from: 1 }), ['closures']);
   assert.deepEqual(keys({ job: 'x' }), ['job_1']);
@@ -40,7 +40,7 @@ const page = (n: number, next: string, more: Partial<LogMatches> = {}): LogMatch
   ...more,
 });
 
-test('empty pages are read over, and reading goes on where it stood', async () => {
+test('reading continues past empty pages from its last position', async () => {
   const asked: string[] = [];
   const answers = [page(0, 'a'), page(3, 'b', { unread: ['rank 7: away'] }), page(100, 'c', { unread: ['rank 7: away'] })];
   const read = async (token: string) => {
@@ -64,7 +64,7 @@ test('empty pages are read over, and reading goes on where it stood', async () =
   assert.deepEqual([sizeOf(rest), rest.next], [104, '']);
 });
 
-test('a search ends: after so many pages, at so many lines, and at a refusal, which is said', async () => {
+test('a search ends at a page limit, a line limit, or a reported refusal', async () => {
   let n = 0;
   const some = await gather(
     nothingFound,
@@ -91,7 +91,7 @@ test('a search ends: after so many pages, at so many lines, and at a refusal, wh
   assert.deepEqual([refused.problem, refused.state, refused.next], ['keeps no history', 'done', 'more']);
 });
 
-test('what was looked for is marked, without codes of terminals; of a long line the part around it is shown', () => {
+test('matches are highlighted without terminal codes, and long lines are cut around them', () => {
   const read = (text: string, wanted: string, exact = false) =>
     pieces(text, wanted, exact)
       .map((p) => (p.marked ? `[${p.text}]` : p.text))

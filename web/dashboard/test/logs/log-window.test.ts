@@ -5,7 +5,7 @@ import { above, mayGoBack, mayGoOn, nothingRead, parts, PIECE, WINDOW_MAX, withA
 const LOG = 'one\ntwo\nthree\nfour\n';
 const piece = (offset: number, n: number) => ({ known: true, offset, data: LOG.slice(offset, offset + n), next_offset: Math.min(LOG.length, offset + n), size: LOG.length, complete: true });
 
-test('around a line are those before and behind it', () => {
+test('a line is shown with the lines before and after it', () => {
   let w = withBelow(nothingRead(8), piece(8, 5));
   assert.deepEqual(parts(w), { before: '', line: 'three', after: '' });
   assert.deepEqual([mayGoBack(w), mayGoOn(w), above(w)], [true, true, [0, 8]]);
@@ -18,7 +18,7 @@ test('around a line are those before and behind it', () => {
   assert.deepEqual(above({ ...w, from: 100_000 }), [100_000 - PIECE, PIECE]);
 });
 
-test('what the worker has let go of is said, and nothing else stands in its place', () => {
+test('dropped output is reported and not replaced by other lines', () => {
   const gone = { known: true, offset: 14, data: 'four\n', next_offset: 19, size: 19, complete: true };
   assert.equal(withBelow(nothingRead(8), gone).known, false);
   const w = withBelow(nothingRead(14), piece(14, 5));
@@ -27,7 +27,7 @@ test('what the worker has let go of is said, and nothing else stands in its plac
   assert.equal(withBelow(nothingRead(8), { ...gone, known: false }).known, false);
 });
 
-test('a window has an end', () => {
+test('the size of a window is limited', () => {
   const full: LogWindow = { from: 5, before: '', after: 'x'.repeat(WINDOW_MAX), to: WINDOW_MAX + 5, size: 2 * WINDOW_MAX, known: true };
   assert.deepEqual([mayGoBack(full), mayGoOn(full)], [false, false]);
 });

@@ -25,7 +25,7 @@ const runs = only<RunView[]>([
 ]);
 const event = (number: number, time_ms: number, kind: string, subject: string, text: string): EventRow => ({ number, time_ms, severity: 'ERROR', kind, cluster: 'train', subject, text });
 
-test('runs are attempts, agents are ranks, and who ended the first run is known', () => {
+test('runs map to attempts, agents to ranks, and the failed agent is known', () => {
   const { attempts, ranks, seen } = clusterRun(runs, [agent(0), agent(1, { late_for: 'step', late_since: 3500 })], [], []);
   const t = runTimeline(attempts, ranks, 4000, seen);
   assert.deepEqual(
@@ -51,7 +51,7 @@ test('runs are attempts, agents are ranks, and who ended the first run is known'
   assert.equal(summary(t, attempts.length, 'run'), '2 agents, 2 runs, 1 restart, 2 marks');
 });
 
-test('an agent that is gone ends with its last heartbeat, and its error is a mark', () => {
+test('a dead agent ends at its last heartbeat, and its error is a mark', () => {
   const { attempts, ranks, seen } = clusterRun(
     runs,
     [agent(0, { state: 'ERROR', seen: 3000 }), agent(1)],
@@ -78,7 +78,7 @@ test('an agent that is gone ends with its last heartbeat, and its error is a mar
   );
 });
 
-test('a casualty ends with its run, and who left when it was told', () => {
+test('a casualty ends with its run, and an agent that left at its departure', () => {
   const over = only<RunView[]>([{ number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 9000, cause: { message: 'the storage is gone' } }]);
   const { attempts, ranks, seen } = clusterRun(
     over,
@@ -97,12 +97,12 @@ test('a casualty ends with its run, and who left when it was told', () => {
   );
 });
 
-test('a cluster whose run has not begun has no timeline', () => {
+test('a cluster whose run has not started has no timeline', () => {
   const { attempts, ranks, seen } = clusterRun(only<RunView[]>([{ number: 1, state: 'WAITING', started_ms: 0, ended_ms: 0 }]), [agent(0)], [], []);
   assert.equal(runTimeline(attempts, ranks, 4000, seen).lanes.length, 0);
 });
 
-test('members wait at a running barrier from their arrival, and the missing one is awaited once half were there', () => {
+test('members wait from their arrival, and a missing one is awaited once half have arrived', () => {
   const { attempts, ranks, seen } = clusterRun(
     runs,
     [0, 1, 2, 3].map((n) => agent(n)),

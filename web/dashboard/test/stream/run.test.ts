@@ -62,7 +62,7 @@ const detail = only<AttemptDetail>({
   ],
 });
 
-test('the record of an attempt gives its ranks times of their own, events as marks and barriers as lines', () => {
+test('attempt details add times of ranks, event marks and barrier lines', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { details: new Map([[1, detail]]) });
   assert.deepEqual(
     t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]),
@@ -99,14 +99,14 @@ test('stops and alerts are marks over all lanes', () => {
   ]);
 });
 
-test('what was under two fingers stays under them', () => {
+test('pinch zooming keeps both points under the fingers', () => {
   const whole = { from: 0, to: 1000 };
   assert.deepEqual(pinched(whole, [0.25, 0.75], [0, 1], whole), { from: 250, to: 750 });
   assert.deepEqual(pinched({ from: 250, to: 750 }, [0, 1], [0.25, 0.75], whole), whole);
   assert.deepEqual(pinched(whole, [0.4, 0.6], [0.5, 0.5], whole), whole);
 });
 
-test('a thousand lanes share the height of a few', () => {
+test('a thousand lanes have the height of a few', () => {
   const lanes = Array.from({ length: 1000 }, (_, rank) => ({ rank, host: `h${rank >> 2}`, worker: '', name: '', text: '' }));
   const layout = layoutOf({ lanes, from: 0, to: 1 }, []);
   assert.ok(layout.height < 410, String(layout.height));
@@ -114,7 +114,7 @@ test('a thousand lanes share the height of a few', () => {
   assert.ok(layout.names.length < 32);
 });
 
-test('a host whose machine is known has a strip above its lanes', () => {
+test('a host with machine data has a strip above its lanes', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
   const machine = only<MachineView>({
     kind: 'worker',

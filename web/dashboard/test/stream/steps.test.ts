@@ -14,7 +14,7 @@ const few: TimelineBody = {
   barriers: [{ attempt: 1, id: 'step_7', counter: 0, began_ms: 1100, ended_ms: 1300, participants: 2, ranks: [0, 1], came_us: [0, 200_000] }],
 };
 
-test('single steps are cells that end when they ended; several short ones are one', () => {
+test('single steps are cells, and several short steps share one', () => {
   const s = joinedSteps(NO_STEPS, few);
   assert.deepEqual([s.usual, s.until, s.met.length], [100, 2000, 1]);
   assert.deepEqual(
@@ -46,7 +46,7 @@ const many: TimelineBody = {
   barriers: [],
 };
 
-test('stretches of time are cells where a step ended, and answers follow each other', () => {
+test('summed intervals are cells where a step ended, and answers are joined', () => {
   const s = joinedSteps(joinedSteps(NO_STEPS, few), many);
   assert.deepEqual(
     s.cells.slice(3).map((c) => [c.rank, c.from, c.to, c.n, c.median, c.longest, c.slow]),
@@ -67,7 +67,7 @@ test('stretches of time are cells where a step ended, and answers follow each ot
   );
 });
 
-test('the curve has the median of the ranks and the longest of any, and gaps where no step ended', () => {
+test('the curve has the median and maximum over ranks, with gaps without steps', () => {
   const { cells } = joinedSteps(NO_STEPS, many);
   assert.deepEqual(curveOf(cells, { from: 2000, to: 4000 }, 2), { median: [0.6, 700], longest: [2.5, 800], top: 800 });
   assert.deepEqual(curveOf(cells, { from: 0, to: 4000 }, 4).median, [null, null, 0.6, 700]);
@@ -76,12 +76,12 @@ test('the curve has the median of the ranks and the longest of any, and gaps whe
   assert.deepEqual(curveOf(lots, { from: 0, to: 10 }, 1), { median: [496], longest: [999], top: 999 }); // every 16th rank
 });
 
-test('what is asked for has an end, however many ranks there are', () => {
+test('the request size is limited for any number of ranks', () => {
   assert.deepEqual([1, 64, 100, 1000, 100_000].map(bucketsFor), [300, 300, 240, 40, 40]);
   assert.deepEqual([0.0125, 3.21, 35, 61_000].map(took), ['13 µs', '3.2 ms', '35 ms', '1m 01s']);
 });
 
-test('the chart of steps lies below the lanes, in the same picture', () => {
+test('the step chart is below the lanes in the same canvas', () => {
   const t = runTimeline([{ attempt: 1, end: 'NONE', ranks: 4, hosts: 1, begun_ms: 1 }], [], 5);
   const plain = layoutOf(t, []);
   const charted = layoutOf(t, [], true);
@@ -91,7 +91,7 @@ test('the chart of steps lies below the lanes, in the same picture', () => {
   assert.equal(charted.names.at(-1)!.text, 'step time');
 });
 
-test('boxes are pixels of an image, one at least, and none outside of it', () => {
+test('boxes cover at least one pixel and none outside the image', () => {
   const image = new Uint32Array(10 * 4);
   const box = boxesIn(image, 10, 4, { from: 1000, to: 2000 }, 2);
   box(1200, 1400, 0, 1, 7); // two rows high: two pixels each
@@ -104,7 +104,7 @@ test('boxes are pixels of an image, one at least, and none outside of it', () =>
   assert.equal(pixelOf('rgb(255, 0, 0)', 0.5) >>> 24, 128);
 });
 
-test('of a run that goes on time moves by about a pixel, and by a quarter of a second at least', () => {
+test('time of a running attempt advances in steps of a pixel or 250 ms', () => {
   assert.equal(steady(100_123, 100_000, 1000), 100_000);
   const hour = [0, 1000, 2000].map((more) => steady(3_600_000 + more, 0, 1000));
   assert.equal(hour[0], hour[1]); // a pixel is 3.6 s

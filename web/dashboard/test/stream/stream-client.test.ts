@@ -31,7 +31,7 @@ function feed(more: boolean[] = []) {
 
 const wanted = (from: number, to: number, more = {}) => ({ view: { from, to }, now: NOW, tasks: '', job: '', cluster: '', ...more });
 
-test('asks for what is seen and what lies before it, then only for what is newer', async () => {
+test('the feed requests the visible range first and then only newer data', async () => {
   const { of, asked } = feed();
   assert.equal(await of.look(wanted(NOW - 60_000, NOW)), true);
   await of.look(wanted(NOW - 59_000, NOW + 1000));
@@ -42,7 +42,7 @@ test('asks for what is seen and what lies before it, then only for what is newer
   assert.equal(of.stream.size, 2);
 });
 
-test('the past is asked for once; moving out of it asks again', async () => {
+test('the past is requested once, and again after panning beyond it', async () => {
   const { of, asked } = feed();
   await of.look(wanted(NOW - 600_000, NOW - 590_000));
   assert.equal(asked[0]!.to_ms, String(NOW - 580_000));
@@ -52,7 +52,7 @@ test('the past is asked for once; moving out of it asks again', async () => {
   assert.equal(asked.length, 4);
 });
 
-test('what was asked for up to now, and is over by now, is asked for once more', async () => {
+test('a range that ended after its request is requested once more', async () => {
   const { of, asked } = feed();
   const over = (now: number, until?: number) => ({ ...wanted(NOW - 30, NOW), now, ...(until === undefined ? {} : { until }) });
   await of.look(over(NOW + 10)); // a clock that is behind, or a running job
@@ -73,7 +73,7 @@ test('what was asked for up to now, and is over by now, is asked for once more',
   assert.equal(await job.of.look({ ...wanted(NOW - 600_000, NOW), until: NOW - 10 }), false, 'though the view has room behind it');
 });
 
-test('another filter is another question, and so is another run of the server', async () => {
+test('another filter or server run causes a new request', async () => {
   const { of, asked } = feed();
   await of.look(wanted(NOW - 60_000, NOW));
   await of.look(wanted(NOW - 60_000, NOW, { job: 'job_1' }));
@@ -84,7 +84,7 @@ test('another filter is another question, and so is another run of the server', 
   assert.equal(asked[2]!.after, undefined);
 });
 
-test('what does not fit one answer is asked for page by page, and the rest a moment later', async () => {
+test('large ranges are requested in pages, and the rest a moment later', async () => {
   const { of, asked } = feed(Array.from({ length: 10 }, () => true));
   const bars = () => asked.filter((q) => q.limit !== '1');
   await of.look(wanted(NOW - 600_000, NOW - 590_000));
@@ -98,7 +98,7 @@ test('what does not fit one answer is asked for page by page, and the rest a mom
   assert.equal(await of.look(wanted(NOW - 600_000, NOW - 590_000)), false);
 });
 
-test('an answer that was overtaken changes nothing', async () => {
+test('an outdated answer is ignored', async () => {
   const waiting: ((body: StreamBody) => void)[] = [];
   const of = new StreamFeed(() => new Promise((done) => waiting.push(done)));
   const first = of.look(wanted(NOW - 60_000, NOW));

@@ -50,7 +50,7 @@ function runsOf(stream: Stream, lane: number, row: number, view: { from: number;
   return runs;
 }
 
-test('lanes are in order of their index, and bars know their lane and true start', () => {
+test('lanes are sorted by index, and bars have their lane and start', () => {
   const stream = filled([
     [7, 2000, 500],
     [3, 1500, 2000],
@@ -64,7 +64,7 @@ test('lanes are in order of their index, and bars know their lane and true start
   assert.equal(stream.at.end[1], 3500);
 });
 
-test('closures side by side have rows of their own', () => {
+test('overlapping closures have separate rows', () => {
   const stream = filled([
     [3, 1000, 100],
     [3, 1050, 100],
@@ -74,7 +74,7 @@ test('closures side by side have rows of their own', () => {
   assert.deepEqual([...stream.at.row.subarray(0, 3)], [0, 1, 1]);
 });
 
-test('what a worker did on its slots has no more rows than it has slots', () => {
+test('a worker has at most as many rows as slots', () => {
   const two = { lanes: [{ lane: 3, task: 'worker:2', cluster: '', slots: 2 }] };
   // A short bar next to a long one that ends later: the long bar gets the row that was free.
   const tight = filled(
@@ -110,7 +110,7 @@ test('what a worker did on its slots has no more rows than it has slots', () => 
   assert.equal(sums.lanes[0]!.rows, 3, 'sums last for as long as any of theirs');
 });
 
-test('another answer adds; a fresh one replaces', () => {
+test('an answer adds bars, and a fresh one replaces them', () => {
   const stream = filled([[3, 1000, 100]]);
   stream.apply(body([[3, 2000, 100]]), false);
   assert.equal(stream.size, 2);
@@ -119,7 +119,7 @@ test('another answer adds; a fresh one replaces', () => {
   assert.equal(stream.lanes[0]!.bars.length, 1);
 });
 
-test('beyond the capacity the oldest bars go', () => {
+test('the oldest bars are dropped beyond the capacity', () => {
   const stream = new Stream();
   const many: Row[] = Array.from({ length: 50_000 }, (_, n) => [n % 2 ? 3 : 7, 1000 + n, 0.5]);
   for (let n = 0; n < 4; ++n) stream.apply(body(many), false);
@@ -128,7 +128,7 @@ test('beyond the capacity the oldest bars go', () => {
   for (const lane of stream.lanes) for (const bar of lane.bars) assert.equal(stream.laneOf(bar), lane);
 });
 
-test('runs: bars of their width with a gap, sums lighter, what runs grows to now', () => {
+test('runs: bars have gaps, sums are lighter, and running bars extend to now', () => {
   const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
   const stream = filled(
     [
@@ -140,7 +140,7 @@ test('runs: bars of their width with a gap, sums lighter, what runs grows to now
   assert.deepEqual(runsOf(stream, 0, 0, { from: 0, to: 10_000 }, 100), ['bar0 10-19', 'sum1 30-49', 'running1 90-99']);
 });
 
-test('runs: thousands of bars are at most as many as there are pixels, and a failure among them shows', () => {
+test('runs: thousands of bars are limited to pixels and still show a failure', () => {
   const many: Row[] = Array.from({ length: 20_000 }, (_, n) => [3, 1000 + n * 0.1, 0.1, n === 7777 ? 1 : 0]);
   const stream = filled(many);
   const runs = runsOf(stream, 0, 0, { from: 1000, to: 3000 }, 50);
@@ -149,7 +149,7 @@ test('runs: thousands of bars are at most as many as there are pixels, and a fai
   assert.equal(kindOf(BAD_FAILED), 'failed');
 });
 
-test('runs: failed, lost and cancelled are told apart, and nothing outside the view is drawn', () => {
+test('runs: failed, lost and cancelled differ, and nothing outside the view is drawn', () => {
   const stream = filled([
     [3, 1000, 500, 1],
     [3, 2000, 500, 2],
@@ -162,7 +162,7 @@ test('runs: failed, lost and cancelled are told apart, and nothing outside the v
   );
 });
 
-test('what is under the pointer: the failed one first, then what runs, then a minute of older times', () => {
+test('the pointer finds failed bars first, then running ones, then sums', () => {
   const running = { lane: [3], start_us: [8_000_000], function: [1], closure: ['cl_9'] };
   const minutes = { lane: [3], start_ms: [-120_000], count: [40], failed: [1], busy_ms: [30_000], function: [0] };
   const stream = filled(
@@ -199,7 +199,7 @@ test('twelve functions have a colour of their own, the thirteenth the first agai
   assert.deepEqual([...hues.values()], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0]);
 });
 
-test('pixels: a bar has its colour over the height of its lane, and bad ones are left to be drawn', () => {
+test('pixels: bars fill the height of their lane, and failed bars are drawn later', () => {
   const stream = filled([
     [3, 1000, 1000],
     [3, 3000, 1000, 1],
@@ -224,7 +224,7 @@ test('pixels: a bar has its colour over the height of its lane, and bad ones are
   assert.equal(packed('rgb(1, 2, 3)', 1).toString(16), 'ff030201');
 });
 
-test('a sum is busy for what its closures took, and knows how many failed', () => {
+test('a sum has the busy time and the failures of its closures', () => {
   const one = body([[3, 1000, 100, 1, 40]]);
   const stream = new Stream();
   stream.apply({ ...one, bars: { ...one.bars, busy_us: [60_000], failed: [3] } }, true);
@@ -232,7 +232,7 @@ test('a sum is busy for what its closures took, and knows how many failed', () =
   assert.deepEqual([row!.count, row!.failed, Math.round(row!.busy)], [40, 3, 30]);
 });
 
-test('what runs is known also of a stretch of the past, and of lanes that have no bar', () => {
+test('running closures are known for past ranges and for lanes without bars', () => {
   const stream = filled([[3, 1000, 100]]);
   stream.takeRunning(body([], { lanes: [{ lane: 9, task: 'worker:11', cluster: '', slots: 4 }], running: { lane: [9], start_us: [500_000], function: [5], closure: ['cl_7'] } }));
   assert.deepEqual(
@@ -247,7 +247,7 @@ test('what runs is known also of a stretch of the past, and of lanes that have n
   assert.equal(stream.size, 1);
 });
 
-test('bars and what runs know their job; a sum has none, and an older server tells none', () => {
+test('bars and running closures have a job; sums and older servers have none', () => {
   const columns = body([
     [3, 1000, 100],
     [3, 2000, 50, 0, 40],

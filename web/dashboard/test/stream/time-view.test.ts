@@ -5,14 +5,14 @@ import { around, clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, ticks, zoomed } fr
 const now = 1_700_000_000_000;
 const view = { from: now - 60_000, to: now };
 
-test('zooming keeps what is under the pointer there', () => {
+test('zooming keeps the time under the pointer', () => {
   const at = now - 15_000;
   const next = zoomed(view, 0.5, at, now);
   assert.equal(spanOf(next), 30_000);
   assert.equal((at - next.from) / spanOf(next), 0.75);
 });
 
-test('what has just begun by a clock that is ahead is shown around its beginning', () => {
+test('a closure that started in the future is shown around its start', () => {
   assert.deepEqual(around(now, now + 10_000), { from: now - 200, to: now + 10_200 });
   for (const ended of [now, now - 150, 0]) assert.deepEqual(around(now, ended), { from: now - 10, to: now + 10 });
 });
@@ -22,7 +22,7 @@ test('zooming has limits', () => {
   assert.equal(spanOf(zoomed(view, 1e9, now, now)), MAX_SPAN);
 });
 
-test('panning never leaves the past altogether', () => {
+test('panning never moves entirely into the future', () => {
   assert.deepEqual(panned(view, -10_000, now), { from: now - 70_000, to: now - 10_000 });
   const far = panned(view, 1e9, now);
   assert.equal(spanOf(far), 60_000);
@@ -30,7 +30,7 @@ test('panning never leaves the past altogether', () => {
   assert.ok(spanOf(clamped({ from: 5, to: 1 }, now)) >= MIN_SPAN);
 });
 
-test('marks lie on whole steps and do not crowd', () => {
+test('ticks are at whole steps and do not crowd', () => {
   const marks = ticks(view, 900);
   assert.ok(marks.length >= 5 && marks.length <= 10);
   for (const mark of marks) assert.equal(mark.at % 10_000, 0);
