@@ -29,7 +29,7 @@ TEST(token_table, makes_finds_and_revokes) {
   EXPECT_EQ(all.step(revoke_token{"ci-1"}, now).code, code::not_found);
 }
 
-TEST(token_table, a_rotated_one_has_another_secret_and_is_the_same_otherwise) {
+TEST(token_table, rotation_changes_only_the_secret) {
   token_table all;
   auto t = made("ci-1", role::submitter);
   t.clusters = {"train"};
@@ -63,7 +63,7 @@ TEST(token_table, invalid_token_is_refused_by_field) {
   EXPECT_TRUE(all.all().empty());
 }
 
-TEST(token_table, the_last_admin_stays) {
+TEST(token_table, the_last_admin_token_cannot_be_revoked) {
   token_table all;
   ASSERT_TRUE(all.step(create_token{made("a", role::admin)}, now).ok());
   ASSERT_TRUE(all.step(create_token{made("v")}, now).ok());
@@ -90,7 +90,7 @@ TEST(token_table, full_table_refuses_tokens) {
   EXPECT_TRUE(all.step(create_token{made("more")}, now).ok());
 }
 
-TEST(token_table, those_of_a_file_are_changed_by_the_file_alone) {
+TEST(token_table, tokens_of_a_file_change_only_through_the_file) {
   token_table all;
   ASSERT_TRUE(all.step(create_token{made("kept", role::admin)}, now).ok());
   auto in_file = [](std::string id, role r = role::viewer) {
@@ -109,7 +109,7 @@ TEST(token_table, those_of_a_file_are_changed_by_the_file_alone) {
 }
 
 // The table of docs/tokens.md.
-TEST(roles, may_what_the_table_says) {
+TEST(roles, have_the_documented_permissions) {
   using enum permission;
   struct row {
     permission what;
@@ -130,7 +130,7 @@ TEST(roles, may_what_the_table_says) {
   }
 }
 
-TEST(roles, own_what_they_submitted) {
+TEST(roles, submitters_can_change_only_their_own_work) {
   auto const who = [](std::string id, role r) {
     return std::make_shared<token const>(made(id, r));
   };

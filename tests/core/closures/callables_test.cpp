@@ -47,7 +47,7 @@ shown_function_view counted(cluster& c, std::string const& name) {
   return {};
 }
 
-TEST(callables, are_shown_and_their_function_is_what_workers_are_sent) {
+TEST(callables, are_shown_by_name_but_workers_receive_their_function) {
   cluster c;
   auto const s = held_session(c);
   schedule(c, s, {1, 0}, {{"train.step", hash_of('h')}});
@@ -99,7 +99,7 @@ TEST(callables, are_counted_by_name_and_with_their_function) {
   EXPECT_EQ(f.succeeded + f.failed + f.running, 3u);
 }
 
-TEST(callables, explain_what_they_wait_for_by_their_function) {
+TEST(callables, explanation_names_the_missing_function) {
   cluster c;
   auto const s = held_session(c);
   c.attach({.functions = {"other"}});
@@ -108,7 +108,7 @@ TEST(callables, explain_what_they_wait_for_by_their_function) {
   EXPECT_EQ(history::explain(c.past, c.core, id, c.now(), s)->lack.value().function, "python:3.11");
 }
 
-TEST(callables, of_a_version_that_is_missing_fail_as_their_function_does) {
+TEST(callables, callables_of_a_missing_version_fail_like_their_function) {
   cluster c;
   auto const s = held_session(c);
   c.attach({.functions = {"python:3.12"}});
@@ -148,7 +148,7 @@ TEST(callables, callables_beyond_the_hash_limit_share_the_name) {
 }
 
 // Rows keep names that the core no longer uses.
-TEST(callables, that_the_core_has_forgotten_are_found_in_rows) {
+TEST(callables, callables_evicted_from_the_table_are_found_in_rows) {
   config small;
   small.callables_max = 2;
   cluster c(small);
@@ -237,7 +237,7 @@ TEST(callables, eviction_scans_at_most_once_in_ten_seconds) {
   EXPECT_EQ(shown("b"), "b");
 }
 
-TEST(callables, are_written_down_and_known_after_a_restart) {
+TEST(callables, are_stored_and_restored_after_a_restart) {
   config durable;
   durable.durable = true;
   cluster before(durable);

@@ -3,7 +3,7 @@
 namespace muster::core {
 namespace {
 
-TEST(cancel, a_job_ends_its_queue_at_once_and_what_runs_in_its_own_time) {
+TEST(cancel, cancelled_job_ends_queued_closures_at_once_and_awaits_running_ones) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f"}, continue_all());
@@ -16,7 +16,7 @@ TEST(cancel, a_job_ends_its_queue_at_once_and_what_runs_in_its_own_time) {
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
 }
 
-TEST(cancel, a_job_is_cancelled_even_if_what_ran_went_well_or_badly) {
+TEST(cancel, job_is_cancelled_whether_its_running_closure_succeeds_or_fails) {
   for (bool const well : {true, false}) {
     cluster c;
     auto const w = c.attach();
@@ -35,7 +35,7 @@ TEST(cancel, an_idle_open_job_ends_at_once) {
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
 }
 
-TEST(cancel, twice_or_after_the_end_is_no_error_and_does_nothing) {
+TEST(cancel, repeated_or_late_cancel_succeeds_without_effect) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -49,7 +49,7 @@ TEST(cancel, twice_or_after_the_end_is_no_error_and_does_nothing) {
   EXPECT_EQ(c.job(done.id).state, job_state::succeeded);
 }
 
-TEST(cancel, one_queued_closure_ends_it_and_the_rest_goes_on) {
+TEST(cancel, cancelling_a_queued_closure_does_not_affect_the_others) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f", "f"});
@@ -62,7 +62,7 @@ TEST(cancel, one_queued_closure_ends_it_and_the_rest_goes_on) {
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled) << "it did not do all it was asked";
 }
 
-TEST(cancel, one_running_closure_asks_its_worker_once) {
+TEST(cancel, cancelling_a_running_closure_sends_one_stop_request) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -73,7 +73,7 @@ TEST(cancel, one_running_closure_asks_its_worker_once) {
   EXPECT_TRUE(c.fx().stop_requests.empty());
 }
 
-TEST(cancel, one_ended_closure_is_no_error_and_changes_nothing) {
+TEST(cancel, cancelling_a_finished_closure_succeeds_without_effect) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});

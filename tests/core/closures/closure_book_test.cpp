@@ -47,7 +47,7 @@ TEST_F(book_test, each_closure_is_counted_in_one_state_only) {
   EXPECT_EQ(book.invalid(), "");
 }
 
-TEST_F(book_test, what_waits_for_something_else_is_not_queued_for_a_worker) {
+TEST_F(book_test, blocked_delayed_and_gang_closures_do_not_count_as_queued) {
   auto const blocked = create(stream), delayed = create(stream), ganged = create(stream);
   records[blocked].with_details().inputs_missing = 1;
   book.block(blocked);

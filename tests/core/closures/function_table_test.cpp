@@ -22,7 +22,7 @@ TEST(function_table, names_stay_in_place_while_the_table_grows) {
   EXPECT_EQ(c.core.functions().name(c.function("first")).data(), first.data());
 }
 
-TEST(function_table, refuses_names_that_nobody_could_read) {
+TEST(function_table, empty_names_and_control_characters_are_rejected) {
   cluster c;
   EXPECT_EQ(c.learn("").error(), (status{code::invalid_argument, "the function name is empty"}));
   for (std::string const bad : {"a\nb", "\t", "\x7f", "a\x1f"})
@@ -41,14 +41,14 @@ TEST(function_table, name_one_byte_too_long_is_refused_with_the_limit) {
             (status{code::invalid_argument, "function name has 4 bytes, the limit is 3"}));
 }
 
-TEST(function_table, a_full_table_still_knows_its_names_and_refuses_new_ones) {
+TEST(function_table, full_table_finds_known_names_and_rejects_new_ones) {
   config small;
   small.functions_max = 2;
   cluster c(small);
   auto const a = c.function("a");
   c.function("b");
-  EXPECT_EQ(c.learn("c").error(),
-            (status{code::resource_exhausted, "the server has 2 function names, which is the limit"}));
+  EXPECT_EQ(c.learn("c").error(), (status{code::resource_exhausted,
+                                          "the server has 2 function names, which is the limit"}));
   EXPECT_EQ(c.learn("a").value(), a);
 }
 

@@ -39,7 +39,7 @@ TEST(inputs, a_closure_waits_for_its_inputs_and_gets_their_values) {
   EXPECT_EQ(inputs_sent(c), (std::vector<std::string>{"20", "10"}));
 }
 
-TEST(inputs, the_value_is_held_though_its_job_is_deleted) {
+TEST(inputs, value_of_a_deleted_job_is_kept_for_its_dependents) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -52,7 +52,7 @@ TEST(inputs, the_value_is_held_though_its_job_is_deleted) {
   EXPECT_EQ(inputs_sent(c), (std::vector<std::string>{"7"}));
 }
 
-TEST(inputs, an_attempt_after_a_lost_worker_gets_them_again) {
+TEST(inputs, attempt_after_a_lost_worker_receives_the_inputs_again) {
   cluster c;
   auto const first = c.attach();
   auto const producer = c.open({"f"});
@@ -78,7 +78,7 @@ TEST(inputs, closures_of_one_request_refer_to_each_other_by_position) {
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
-TEST(inputs, a_failed_input_fails_whoever_needs_it) {
+TEST(inputs, failed_input_fails_its_dependents) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -114,7 +114,7 @@ TEST(inputs, failed_input_reports_its_class_worker_and_traceback) {
   EXPECT_EQ(c.core.closures().find(late[0])->error, expected);
 }
 
-TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind) {
+TEST(inputs, exception_object_of_an_input_stays_in_its_own_error) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -141,7 +141,7 @@ TEST(inputs, long_traceback_is_truncated_to_its_end) {
   EXPECT_TRUE(told.starts_with("…ü") && told.ends_with("ü the end")) << told.substr(0, 8);
 }
 
-TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
+TEST(inputs, input_that_has_already_failed_fails_its_dependent_at_once) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -159,7 +159,7 @@ TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
   EXPECT_EQ(c.state(patient[1]), closure_state::running);
 }
 
-TEST(inputs, a_cancelled_input_fails_whoever_needs_it) {
+TEST(inputs, cancelled_input_fails_its_dependents) {
   cluster c;
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
@@ -178,7 +178,7 @@ TEST(inputs, a_long_chain_fails_without_nesting) {
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
 }
 
-TEST(inputs, the_same_one_twice_counts_for_both_places) {
+TEST(inputs, same_input_twice_fills_both_positions) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -200,7 +200,7 @@ TEST(inputs, cancelling_a_blocked_closure_or_its_job_ends_it) {
   c.succeed(w, producer[0]);  // its consumers are cancelled
 }
 
-TEST(inputs, of_a_stream_ends_with_an_outcome) {
+TEST(inputs, failed_input_of_a_stream_closure_yields_an_outcome) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -280,7 +280,7 @@ TEST(inputs, inputs_of_bytes_arguments_have_the_same_limit) {
             "the inputs have 12 bytes, the limit is 10");
 }
 
-TEST(inputs, explain_names_the_one_it_waits_for) {
+TEST(inputs, explain_names_the_missing_input) {
   cluster c;
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});

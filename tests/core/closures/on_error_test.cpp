@@ -4,7 +4,7 @@
 namespace muster::core {
 namespace {
 
-TEST(fail_fast, the_first_error_cancels_what_is_queued_and_asks_what_runs_to_stop) {
+TEST(fail_fast, first_error_cancels_queued_closures_and_stops_running_ones) {
   cluster c;
   auto const a = c.attach();
   auto const b = c.attach();
@@ -59,7 +59,7 @@ TEST(fail_fast, a_running_closure_that_its_user_cancels_keeps_the_message_of_its
   EXPECT_EQ(c.core.closures().find(job[0])->error->message, "it was asked to stop");
 }
 
-TEST(fail_fast, the_job_has_failed_only_when_nothing_of_it_runs) {
+TEST(fail_fast, job_fails_only_after_its_last_running_closure_has_ended) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"});
@@ -73,7 +73,7 @@ TEST(fail_fast, the_job_has_failed_only_when_nothing_of_it_runs) {
   EXPECT_EQ(c.job(job.id).counts, (closure_counts{0, 0, 0, 0, 1, 1}));
 }
 
-TEST(fail_fast, the_first_error_is_the_one_that_is_kept) {
+TEST(fail_fast, job_keeps_its_first_error) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"});
@@ -114,7 +114,7 @@ TEST(fail_fast, stops_workers_in_the_order_of_their_attach) {
   EXPECT_EQ(asked, w);
 }
 
-TEST(fail_fast, a_closure_that_is_being_stopped_is_not_asked_again) {
+TEST(fail_fast, closure_being_stopped_receives_no_second_stop_request) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"});

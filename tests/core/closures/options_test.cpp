@@ -9,7 +9,7 @@ closure_spec with(cluster& c, closure_options o, std::string_view function = "f"
   return spec;
 }
 
-TEST(priority, higher_ones_go_first_and_equals_in_order) {
+TEST(priority, higher_priorities_run_first_and_equal_ones_in_order) {
   cluster c;
   auto const job =
       c.open_with({with(c, {.priority = 0}), with(c, {.priority = 5}), with(c, {.priority = -5}),
@@ -23,7 +23,7 @@ TEST(priority, higher_ones_go_first_and_equals_in_order) {
   EXPECT_EQ(order, (closures{job[1], job[3], job[0], job[4], job[2]}));
 }
 
-TEST(priority, holds_for_a_batch_too) {
+TEST(priority, applies_within_a_batch) {
   cluster c;
   auto const job = c.open_with({with(c, {.priority = 1}), with(c, {.priority = 2}),
                                 with(c, {.priority = 1}), with(c, {.priority = 2})});
@@ -31,7 +31,7 @@ TEST(priority, holds_for_a_batch_too) {
   EXPECT_EQ(c.held(w), (closures{job[1], job[3], job[0]}));
 }
 
-TEST(delay, starts_when_it_is_over) {
+TEST(delay, closure_starts_when_its_delay_has_elapsed) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.delay = 5s})});
@@ -45,7 +45,7 @@ TEST(delay, starts_when_it_is_over) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
 }
 
-TEST(delay, a_cancelled_one_never_starts) {
+TEST(delay, cancelled_closure_never_starts) {
   cluster c;
   auto const job = c.open_with({with(c, {.delay = 5s})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, job[0]}).ok());
@@ -54,7 +54,7 @@ TEST(delay, a_cancelled_one_never_starts) {
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
 }
 
-TEST(deadline, ends_what_is_queued) {
+TEST(deadline, fails_queued_closures) {
   cluster c;
   auto const job = c.open_with({with(c, {.deadline = 2s}), with(c, {.delay = 1h, .deadline = 3s})},
                                continue_all());
@@ -68,7 +68,7 @@ TEST(deadline, ends_what_is_queued) {
             "its deadline of 3000 ms passed before its start");
 }
 
-TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
+TEST(deadline, stops_a_running_closure_and_fails_it_with_its_answer) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.deadline = 2s})});
@@ -83,7 +83,7 @@ TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
   EXPECT_EQ(closure.error->worker, "worker:0");
 }
 
-TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
+TEST(deadline, worker_lost_after_the_deadline_causes_no_further_attempt) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.deadline = 2s})});
@@ -92,7 +92,7 @@ TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
   EXPECT_EQ(c.core.closures().find(job[0])->error->kind, failure_kind::timeout);
 }
 
-TEST(deadline, is_forgotten_when_the_closure_ends_in_time) {
+TEST(deadline, has_no_effect_after_the_closure_has_ended) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.deadline = 2s})});
@@ -119,7 +119,7 @@ TEST(job_deadline, fails_the_job_and_cancels_the_rest) {
             "the deadline of 10000 ms passed with 1 closure waiting and 1 running");
 }
 
-TEST(job_deadline, is_forgotten_when_the_job_ends_in_time) {
+TEST(job_deadline, has_no_effect_after_the_job_has_ended) {
   cluster c;
   auto const w = c.attach();
   auto spec = fail_fast();
@@ -161,7 +161,7 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
   EXPECT_EQ(c.job(job.id).retried, 2u);
 }
 
-TEST(retry, success_after_an_error_is_a_success) {
+TEST(retry, job_succeeds_when_a_retry_succeeds) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.max_retries = 1, .retry_initial = 0s, .retry_max = 0s})});
@@ -172,7 +172,7 @@ TEST(retry, success_after_an_error_is_a_success) {
   EXPECT_FALSE(c.job(job.id).error.has_value());
 }
 
-TEST(retry, is_for_user_errors_of_sessions_that_go_on) {
+TEST(retry, applies_only_to_user_errors_in_sessions_that_continue) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open_with({with(c, {.max_retries = 5}), c.specs({"f"}).front()});
@@ -199,7 +199,7 @@ TEST(stale_handle, is_retried_after_a_pause) {
             (attempt_outcome{attempt_end::stale_handle, "gone"}));
 }
 
-TEST(weight, is_the_share_of_the_turns) {
+TEST(weight, sets_the_share_of_turns) {
   cluster c;
   auto heavy = continue_all();
   heavy.weight = 3;
@@ -216,7 +216,7 @@ TEST(weight, is_the_share_of_the_turns) {
   EXPECT_EQ(c.job(b.id).counts.succeeded, 4u);
 }
 
-TEST(options, out_of_bounds_are_refused_by_name) {
+TEST(options, values_out_of_range_are_rejected_by_field) {
   cluster c;
   auto const message = [&](closure_options o) {
     return c.status_of(open_session{{}, {}, {with(c, o)}}).message;

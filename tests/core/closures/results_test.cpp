@@ -55,7 +55,7 @@ TEST(results, a_failure_is_recorded_with_worker_and_attempt) {
   EXPECT_EQ(c.task(5).finished, 1u);
 }
 
-TEST(results, several_in_one_message_end_in_order) {
+TEST(results, results_of_one_message_are_processed_in_order) {
   cluster c;
   auto const w = c.attach({.slots = 3, .credits = 3});
   auto const s = c.stream(continue_all());
@@ -80,7 +80,7 @@ TEST(results, a_stale_handle_is_tried_again_at_once) {
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
 }
 
-TEST(results, a_handle_that_stays_stale_is_given_up_with_the_workers_words) {
+TEST(results, handle_that_stays_stale_fails_with_the_workers_message) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -93,7 +93,7 @@ TEST(results, a_handle_that_stays_stale_is_given_up_with_the_workers_words) {
   EXPECT_NE(c.core.closures().find(job[0])->error->message.find("who is f?"), std::string::npos);
 }
 
-TEST(results, an_answer_to_a_stop_is_a_cancel_only_if_we_asked) {
+TEST(results, cancelled_answer_counts_only_after_a_stop_request) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"}, continue_all());
@@ -128,7 +128,7 @@ TEST(results, a_closure_that_was_asked_to_stop_and_is_stale_is_cancelled) {
   EXPECT_EQ(c.sent(w), closures({job[1]}));
 }
 
-TEST(results, the_task_counts_what_it_answered) {
+TEST(results, task_counts_its_finished_and_failed_closures) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f", "f"}, continue_all());

@@ -25,7 +25,7 @@ TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
   EXPECT_EQ(c.job(s).counts.succeeded, 1u);
 }
 
-TEST(streaming, closures_may_come_with_the_open) {
+TEST(streaming, session_can_be_opened_with_closures) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({"f"}, streaming());
@@ -34,7 +34,7 @@ TEST(streaming, closures_may_come_with_the_open) {
   EXPECT_EQ(c.fx().outcomes.at(0).token, 1u);
 }
 
-TEST(streaming, the_first_error_is_noticed_and_ends_what_is_queued) {
+TEST(streaming, first_error_sends_a_notice_and_ends_queued_closures) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -63,7 +63,7 @@ TEST(streaming, drained_notice_is_sent_after_the_last_closure_has_ended) {
   EXPECT_FALSE(c.job(s).stopping);
 }
 
-TEST(streaming, what_is_scheduled_while_it_stops_is_cancelled) {
+TEST(streaming, closures_scheduled_while_it_stops_are_cancelled) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const s = c.stream();
@@ -89,7 +89,7 @@ TEST(streaming, the_next_generation_starts_clean_and_reports_its_own_error) {
   }
 }
 
-TEST(streaming, one_that_continues_on_error_gets_no_notice) {
+TEST(streaming, session_that_continues_on_error_gets_no_notice) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream(continue_all());
@@ -153,7 +153,7 @@ TEST(streaming, an_error_while_a_cancel_drains_is_not_noticed_again) {
   EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
 }
 
-TEST(streaming, unknown_functions_come_back_as_outcomes) {
+TEST(streaming, unknown_functions_yield_failed_outcomes) {
   cluster c;
   auto const s = c.stream();
   auto bad = c.specs({"f"});
@@ -164,7 +164,7 @@ TEST(streaming, unknown_functions_come_back_as_outcomes) {
                 s, 1, false, {}, cancelled("closures[0].function: unknown function number")}}));
 }
 
-TEST(streaming, a_schedule_that_carries_a_call_is_answered_in_any_case) {
+TEST(streaming, schedule_request_with_a_call_always_gets_a_reply) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -176,7 +176,7 @@ TEST(streaming, a_schedule_that_carries_a_call_is_answered_in_any_case) {
   EXPECT_EQ(c.held(w).size(), 1u);
 }
 
-TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
+TEST(streaming, closing_cancels_remaining_closures_and_removes_the_session) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -193,7 +193,7 @@ TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
   EXPECT_EQ(c.step(close_session{s}), effects{});
 }
 
-TEST(streaming, closing_an_idle_one_ends_it_at_once_and_releases_what_it_held_back) {
+TEST(streaming, closing_an_idle_session_ends_it_at_once_and_frees_its_places) {
   config small;
   small.sessions_max = 1;
   cluster c(small);

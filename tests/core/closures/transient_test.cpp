@@ -29,7 +29,7 @@ struct transient : testing::Test {
   cluster c;
 };
 
-TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) {
+TEST_F(transient, lost_dependency_requeues_the_closure_and_keeps_the_worker) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.answer(w, {gone(w, job[0], {"ps:1"})});
@@ -48,7 +48,7 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
-TEST_F(transient, an_attempt_whose_worker_lost_the_server_is_a_loss_of_the_worker) {
+TEST_F(transient, attempt_that_lost_its_server_connection_counts_as_a_lost_worker) {
   auto const w = c.attach();
   session_spec limit;
   limit.max_worker_failures = 3;
@@ -75,7 +75,7 @@ TEST_F(transient, an_attempt_whose_worker_lost_the_server_is_a_loss_of_the_worke
   EXPECT_EQ(v.error->kind, failure_kind::worker_lost);
 }
 
-TEST_F(transient, the_third_report_of_the_same_one_is_fatal_and_names_it) {
+TEST_F(transient, third_report_of_one_dependency_is_fatal_and_names_it) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   report(w, job[0], {"ps:1"});
@@ -94,7 +94,7 @@ TEST_F(transient, the_third_report_of_the_same_one_is_fatal_and_names_it) {
             "connection refused");
 }
 
-TEST_F(transient, every_named_one_is_counted_and_only_the_full_ones_are_named) {
+TEST_F(transient, every_dependency_is_counted_and_the_error_names_only_fatal_ones) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   report(w, job[0], {"ps:0", "ps:1", "ps:1"});
@@ -154,7 +154,7 @@ TEST_F(transient, invalid_dependency_names_are_user_errors) {
   }
 }
 
-TEST_F(transient, a_task_that_attached_is_known_though_it_was_not_declared) {
+TEST_F(transient, attached_task_is_a_valid_dependency_without_a_declaration) {
   c.attach({.functions = {}, .job = "db"});
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -171,14 +171,14 @@ struct first_is_fatal : transient {
   first_is_fatal() : transient(none()) {}
 };
 
-TEST_F(first_is_fatal, and_without_a_declaration_any_task_will_do) {
+TEST_F(first_is_fatal, any_task_is_a_valid_dependency_without_declared_jobs) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.answer(w, {gone(w, job[0], {"anything:7"})});
   EXPECT_EQ(c.job(job.id).error->dependencies, names({"anything:7"}));
 }
 
-TEST_F(transient, a_stopped_closure_is_cancelled_instead) {
+TEST_F(transient, closure_asked_to_stop_is_cancelled_and_not_requeued) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.ask(cancel_closure{{}, job[0]});
@@ -209,7 +209,7 @@ struct timeouts : transient {
   timeouts() : transient(three()) {}
 };
 
-TEST_F(timeouts, are_borne_until_the_number_is_full) {
+TEST_F(timeouts, are_retried_until_the_limit) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
@@ -222,7 +222,7 @@ TEST_F(timeouts, are_borne_until_the_number_is_full) {
   EXPECT_EQ(c.job(job.id).error->kind, failure_kind::timeout);
 }
 
-TEST_F(timeouts, of_long_ago_do_not_count) {
+TEST_F(timeouts, timeouts_outside_the_window_are_not_counted) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   for (int i = 0; i < 6; ++i) {
@@ -232,7 +232,7 @@ TEST_F(timeouts, of_long_ago_do_not_count) {
   }
 }
 
-TEST_F(transient, timeouts_are_fatal_below_ten_workers_and_a_tenth_of_them_is_borne_above) {
+TEST_F(transient, timeout_is_fatal_below_ten_workers_and_a_tenth_is_tolerated_above) {
   std::vector<stream_id> w;
   for (int i = 0; i < 9; ++i) w.push_back(c.attach());
   auto const first = c.open({"f"});

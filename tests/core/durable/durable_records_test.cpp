@@ -55,7 +55,7 @@ TEST(durable_records, sessions_that_are_not_durable_give_no_facts) {
   EXPECT_TRUE(c.fx().facts.empty());
 }
 
-TEST(durable_records, of_a_session_name_the_client_that_had_it_last) {
+TEST(durable_records, session_fact_names_the_last_client) {
   cluster c(durable());
   auto const s = c.open({}, resumable_values()).id;
   c.step(suspend_session{s});

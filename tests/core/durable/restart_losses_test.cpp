@@ -128,7 +128,7 @@ TEST_F(restart_losses, started_members_of_a_gang_do_not_wait_for_each_other) {
       << "one slot is enough for a member that has started before";
 }
 
-TEST_F(restart_losses, closure_that_ran_alone_runs_alone) {
+TEST_F(restart_losses, exclusive_closure_stays_exclusive) {
   auto const job = open({"f"});
   for (int i = 0; i < 3; ++i) {
     before.advance(1s);
@@ -143,7 +143,7 @@ TEST_F(restart_losses, closure_that_ran_alone_runs_alone) {
   EXPECT_EQ(after->held(w), (closures{others[0], others[1], others[2]}));
 }
 
-TEST_F(restart_losses, closure_that_runs_alone_stays_alone_on_the_worker_that_has_it) {
+TEST_F(restart_losses, running_exclusive_closure_stays_alone_on_its_worker) {
   auto const job = open({"f"});
   for (int i = 0; i < 3; ++i) {
     before.advance(1s);
@@ -167,7 +167,7 @@ TEST_F(restart_losses, closure_that_runs_alone_stays_alone_on_the_worker_that_ha
   EXPECT_EQ(after->held(back), others.closures);
 }
 
-TEST_F(restart_losses, last_try_alone_of_a_closure_that_shared_its_worker_is_kept) {
+TEST_F(restart_losses, exclusive_last_attempt_of_a_closure_that_shared_its_worker_is_kept) {
   auto spec = continue_all();
   spec.max_worker_failures = 2;
   auto const job = before.open({"f", "f"}, spec);
@@ -179,7 +179,7 @@ TEST_F(restart_losses, last_try_alone_of_a_closure_that_shared_its_worker_is_kep
   for (auto const id : job.closures) EXPECT_TRUE(after->core.closures().find(id)->exclusive);
 }
 
-TEST_F(restart_losses, job_that_had_started_is_running_and_another_is_queued) {
+TEST_F(restart_losses, only_a_job_that_had_started_is_running_after_a_restart) {
   auto const job = open({"f"});
   EXPECT_EQ(restart()->job(job.id).state, job_state::queued);
   lose(before.attach());

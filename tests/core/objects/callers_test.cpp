@@ -15,7 +15,7 @@ std::vector<std::uint64_t> ordered(output const& said) {
   return found;
 }
 
-TEST(callers, what_a_session_has_asked_of_an_object_that_outlives_it_is_executed) {
+TEST(callers, calls_to_a_surviving_object_are_executed_after_their_session_ended) {
   table_bench b;
   auto const s = b.open(1);
   auto const id = b.make(s, 1, detached());

@@ -35,7 +35,7 @@ struct circle : table_bench {
   }
 };
 
-TEST(object_cycles, an_object_that_waits_for_itself) {
+TEST(object_cycles, object_that_waits_for_itself_is_a_cycle) {
   circle c(1);
   auto const first = c.outer(1, 0);
   auto const second = c.inner(1, 0);
@@ -44,7 +44,7 @@ TEST(object_cycles, an_object_that_waits_for_itself) {
   EXPECT_EQ(c.circles(), std::vector<call_name>{second});
 }
 
-TEST(object_cycles, three_in_a_row_and_back) {
+TEST(object_cycles, three_objects_in_a_ring_are_a_cycle) {
   circle c(3);
   auto const a = c.outer(1, 0);
   auto const b = c.inner(1, 1);
@@ -57,7 +57,7 @@ TEST(object_cycles, three_in_a_row_and_back) {
   EXPECT_EQ(c.circles(), std::vector<call_name>{back});
 }
 
-TEST(object_cycles, two_callers_that_go_opposite_ways) {
+TEST(object_cycles, two_callers_waiting_for_each_other_are_a_cycle) {
   circle c(2);
   auto const a = c.outer(1, 0), b = c.outer(2, 1);
   auto const to_b = c.inner(1, 1), to_a = c.inner(2, 0);

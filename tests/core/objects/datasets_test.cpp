@@ -74,7 +74,7 @@ TEST(datasets, a_split_is_done_when_its_closure_has_succeeded) {
   EXPECT_EQ(b.drawn(id, 2), the_end);
 }
 
-TEST(datasets, a_closure_that_fails_gives_all_back_whole) {
+TEST(datasets, failed_closure_returns_all_its_splits) {
   datasets_bench b;
   auto const id = b.deal(b.of(3));
   b.drawn(id, 1);
@@ -86,7 +86,7 @@ TEST(datasets, a_closure_that_fails_gives_all_back_whole) {
   EXPECT_EQ(b.table.find(id)->view(id).given_back, 2u);
 }
 
-TEST(datasets, another_attempt_of_a_closure_has_nothing_of_the_one_before) {
+TEST(datasets, new_attempt_starts_without_the_splits_of_the_previous_one) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   b.drawn(id, 1);
@@ -108,7 +108,7 @@ TEST(datasets, draw_waits_for_returned_splits_when_none_is_left) {
   EXPECT_EQ(b.told(), (texts{{waits, "s1/0"}}));
 }
 
-TEST(datasets, a_closure_that_is_to_stop_waits_for_nothing) {
+TEST(datasets, closure_asked_to_stop_does_not_wait_for_a_split) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   b.drawn(id, 1);
@@ -122,7 +122,7 @@ TEST(datasets, a_closure_that_is_to_stop_waits_for_nothing) {
   EXPECT_EQ(b.drawn(id, 1), "s1/0");
 }
 
-TEST(datasets, when_all_wait_each_is_told_the_end) {
+TEST(datasets, all_waiting_draws_end_when_every_closure_waits) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   b.drawn(id, 1);
@@ -149,7 +149,7 @@ TEST(datasets, the_next_epoch_begins_when_all_of_this_one_is_done) {
   EXPECT_TRUE(b.table.find(id)->is_over());
 }
 
-TEST(datasets, an_epoch_that_is_named_is_waited_for_and_is_empty_once_it_is_over) {
+TEST(datasets, draw_for_a_named_epoch_waits_for_it_and_is_empty_after_it) {
   datasets_bench b;
   auto const id = b.deal(b.of(1, 2));
   auto later = b.by(2);
@@ -203,7 +203,7 @@ TEST(datasets, begin_at_a_position) {
             "ascending order");
 }
 
-TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
+TEST(datasets, can_move_to_another_position_only_while_nothing_is_drawn) {
   datasets_bench b;
   auto const id = b.deal(b.of(3, 2));
   std::string at(8, '\0');
@@ -262,7 +262,7 @@ TEST(datasets, have_limits) {
   EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
 }
 
-TEST(datasets, are_not_held_up_by_one_that_waits_with_a_split_it_is_not_past) {
+TEST(datasets, closure_waiting_with_an_unfinished_split_does_not_block_others) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
@@ -302,7 +302,7 @@ TEST(datasets, are_removed_with_their_session_or_by_request) {
   EXPECT_EQ(b.table.find(other), nullptr);
 }
 
-TEST(datasets, are_drawn_from_by_functions_of_their_session_alone) {
+TEST(datasets, only_functions_of_their_session_can_draw) {
   datasets_bench b;
   auto const id = b.deal(b.of(1));
   auto const other = b.open(2);
@@ -327,7 +327,7 @@ TEST(datasets, deal_nothing_to_a_closure_that_is_asked_to_stop_before_its_first_
   EXPECT_EQ(b.table.find(id)->counts().queued, 1u);
 }
 
-TEST(datasets, say_their_progress_in_numbers_and_are_counted_together) {
+TEST(datasets, report_their_progress_as_numbers_and_in_total) {
   datasets_bench b;
   auto const id = b.deal(b.of(3, 2));
   b.drawn(id, 1);
@@ -359,7 +359,7 @@ TEST(datasets, a_draw_is_read_from_its_bytes) {
 }
 
 // Each waiting function receives the end as the reply to its own call.
-TEST(datasets, one_that_is_deleted_or_older_than_the_server_fails_no_session) {
+TEST(datasets, draws_from_a_deleted_or_older_dataset_fail_no_session) {
   datasets_bench b;
   auto const id = b.deal(b.of(1));
   EXPECT_EQ(b.drawn(id, 1), "s0/0");

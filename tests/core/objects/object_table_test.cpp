@@ -9,7 +9,7 @@ std::vector<std::uint64_t> numbers(std::vector<call_order> const& orders) {
   return found;
 }
 
-TEST(object_table, an_object_waits_for_its_task_and_its_calls_with_it) {
+TEST(object_table, object_and_its_calls_wait_for_its_task) {
   table_bench b;
   auto const s = b.open(1);
   auto const id = b.make(s, 1, b.spec("weights"));
@@ -27,7 +27,7 @@ TEST(object_table, an_object_waits_for_its_task_and_its_calls_with_it) {
   EXPECT_EQ(b.table.find(id)->state, object_state::ready);
 }
 
-TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
+TEST(object_table, repeated_call_is_not_sent_again) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -63,7 +63,7 @@ TEST(object_table, the_same_number_makes_the_same_object) {
   EXPECT_EQ(other.error().code, code::already_exists);
 }
 
-TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) {
+TEST(object_table, name_is_free_after_its_client_is_away_for_three_seconds) {
   table_bench b;
   auto const at = b.attach(0, 7, 70);
   auto const dead = b.open(1);
@@ -91,7 +91,7 @@ TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) 
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::cancelled);
 }
 
-TEST(object_table, name_of_a_client_that_comes_back_in_time_stays_its_own) {
+TEST(object_table, name_is_kept_when_its_client_returns_in_time) {
   table_bench b;
   auto const first = b.open(1);
   auto const other = b.open(2);
@@ -125,7 +125,7 @@ TEST(object_table, names_of_other_tokens_and_of_detached_objects_are_never_taken
   b.make(again, 2, b.spec("weights"));
 }
 
-TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream) {
+TEST(object_table, unanswered_calls_are_sent_again_on_the_tasks_next_stream) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -149,7 +149,7 @@ TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream
   EXPECT_EQ(b.table.due(), never);
 }
 
-TEST(object_table, another_incarnation_has_nothing_and_is_sent_nothing) {
+TEST(object_table, new_incarnation_receives_no_calls_of_a_lost_object) {
   table_bench b;
   auto const s = b.open(1), other = b.open(2);
   auto const at = b.attach(0, 7, 70);
@@ -171,7 +171,7 @@ TEST(object_table, another_incarnation_has_nothing_and_is_sent_nothing) {
   EXPECT_FALSE(b.table.find(other, "weights")) << "its name is free";
 }
 
-TEST(object_table, a_task_that_stays_away_is_lost_after_the_grace_and_one_that_leaves_at_once) {
+TEST(object_table, absent_task_is_lost_after_the_grace_period_and_a_leaving_one_at_once) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -207,7 +207,7 @@ TEST(object_table, an_object_that_cannot_be_made_fails_its_calls_with_the_reason
   static_cast<void>(old);
 }
 
-TEST(object_table, objects_go_with_their_session_but_for_detached_ones) {
+TEST(object_table, objects_are_removed_with_their_session_unless_detached) {
   table_bench b;
   auto const s = b.open(1), other = b.open(2);
   auto const at = b.attach(0, 7, 70);
@@ -225,7 +225,7 @@ TEST(object_table, objects_go_with_their_session_but_for_detached_ones) {
   EXPECT_EQ(b.table.holder_of(b.ticket(1)), session_id{});
 }
 
-TEST(object_table, functions_call_on_behalf_of_the_session_whose_ticket_they_have) {
+TEST(object_table, function_calls_on_behalf_of_the_session_of_its_ticket) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -252,7 +252,7 @@ TEST(object_table, later_calls_of_a_function_wait_for_calls_lost_with_its_stream
   EXPECT_EQ(numbers(b.pending_output().calls), (std::vector<std::uint64_t>{2, 3, 4}));
 }
 
-TEST(object_table, calls_that_end_behind_a_long_one_do_not_stay_in_the_queue) {
+TEST(object_table, calls_finished_behind_a_long_call_leave_the_queue) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -311,7 +311,7 @@ TEST(object_table, waiting_calls_are_limited_in_bytes) {
   EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "nobody takes them";
 }
 
-TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
+TEST(object_table, ended_session_is_not_affected_by_a_lost_object) {
   table_bench b;
   auto const s = b.open(1), other = b.open(2);
   auto const at = b.attach(0, 7, 70);
@@ -326,7 +326,7 @@ TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
   EXPECT_EQ(said.losses[0].session, s);
 }
 
-TEST(object_table, what_an_earlier_process_had_is_lost_and_not_deleted) {
+TEST(object_table, objects_of_an_earlier_process_are_reported_as_lost_not_deleted) {
   table_bench b;  // its ids begin above 1,000
   auto const s = b.open(1);
   b.call(s, 1, object_id{1'000});
@@ -351,7 +351,7 @@ TEST(object_table, calls_of_an_earlier_process_do_not_block_later_calls) {
   EXPECT_EQ(b.pending_output().calls.size(), 1u);
 }
 
-TEST(object_table, objects_of_one_token_are_not_for_another) {
+TEST(object_table, objects_are_accessible_only_to_their_token) {
   table_bench b;
   auto const s = b.open(1, "alice"), other = b.open(2, "bob");
   auto const at = b.attach(0, 7, 70);

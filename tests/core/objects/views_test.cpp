@@ -7,7 +7,7 @@ struct seen : table_bench {
   object_view of(object_id id) const { return table.view(id, *table.find(id)); }
 };
 
-TEST(object_views, say_its_state_since_when_and_who_has_it) {
+TEST(object_views, show_the_state_its_start_time_and_the_holder) {
   seen b;
   b.now += 1s;
   auto const s = b.open(1, "alice");
@@ -31,7 +31,7 @@ TEST(object_views, say_its_state_since_when_and_who_has_it) {
   EXPECT_EQ(b.of(id).state, object_state::ready);
 }
 
-TEST(object_views, count_calls_that_wait_are_executed_and_have_ended) {
+TEST(object_views, count_waiting_executing_and_finished_calls) {
   seen b;
   auto const s = b.open(1), other = b.open(2);
   auto const id = b.make(s, 1);
@@ -56,7 +56,7 @@ TEST(object_views, count_calls_that_wait_are_executed_and_have_ended) {
   EXPECT_EQ(b.of(id).executing, 1u) << "it goes on, though nobody waits for its answer";
 }
 
-TEST(object_views, say_why_it_is_lost_or_could_not_be_made) {
+TEST(object_views, show_why_an_object_is_lost_or_could_not_be_built) {
   seen b;
   auto const s = b.open(1);
   auto at = b.attach(0, 7, 70);
@@ -112,7 +112,7 @@ TEST(object_views, lost_task_reports_the_number_of_its_objects_once) {
   EXPECT_TRUE(b.pending_output().lost.empty());
 }
 
-TEST(object_views, calls_are_counted_by_how_they_end) {
+TEST(object_views, calls_are_counted_by_outcome) {
   seen b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);

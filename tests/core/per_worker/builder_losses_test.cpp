@@ -65,7 +65,7 @@ TEST_F(builder_losses, a_build_that_waits_behind_a_running_call_is_not_retracted
   EXPECT_EQ(counted().succeeded, before.succeeded + 2);
 }
 
-TEST_F(builder_losses, a_build_that_its_worker_gives_back_counts_nowhere_and_is_sent_again) {
+TEST_F(builder_losses, returned_build_is_not_counted_and_is_sent_again) {
   auto const w = c.attach(has_it());
   auto const busy = c.open({"f"});
   auto const v = create();
@@ -144,7 +144,7 @@ TEST_F(builder_losses, next_loss_fails_dependent_calls_with_the_cause) {
   static_cast<void>(other);
 }
 
-TEST_F(builder_losses, calls_go_where_it_was_built_and_fail_when_that_worker_leaves) {
+TEST_F(builder_losses, calls_run_where_the_value_was_built_and_fail_when_that_worker_leaves) {
   auto const good = c.attach(has_it(1));
   auto const v = create();
   c.succeed(good, c.held(good).at(0), "null");
@@ -159,7 +159,7 @@ TEST_F(builder_losses, calls_go_where_it_was_built_and_fail_when_that_worker_lea
   EXPECT_EQ(why->kind, failure_kind::input);
 }
 
-TEST_F(builder_losses, calls_that_wait_fail_when_the_last_worker_that_built_it_leaves) {
+TEST_F(builder_losses, waiting_calls_fail_when_the_last_worker_with_the_value_leaves) {
   auto const good = c.attach(has_it(1));
   auto const other = c.attach({.functions = {"f"}, .index = 7});
   auto const v = create();
@@ -178,7 +178,7 @@ TEST_F(builder_losses, calls_that_wait_fail_when_the_last_worker_that_built_it_l
   }
 }
 
-TEST_F(builder_losses, calls_wait_for_a_worker_that_builds_it_or_may_come_back) {
+TEST_F(builder_losses, calls_wait_while_a_worker_builds_the_value_or_can_return) {
   auto const v = create();
   auto const building = c.attach(has_it(1));
   auto const job = c.open_with({needing(v)});
@@ -192,7 +192,7 @@ TEST_F(builder_losses, calls_wait_for_a_worker_that_builds_it_or_may_come_back) 
   EXPECT_EQ(c.held(back), job.closures);
 }
 
-TEST_F(builder_losses, calls_of_one_task_fail_with_the_builder_there) {
+TEST_F(builder_losses, calls_bound_to_one_task_fail_with_its_build_error) {
   auto const v = create();
   auto const good = c.attach(has_it(1));
   c.succeed(good, c.held(good).at(0), "null");

@@ -32,7 +32,7 @@ struct built_again : testing::Test {
   }
 };
 
-TEST_F(built_again, after_a_second_and_then_it_is_as_any_other) {
+TEST_F(built_again, failed_build_is_retried_after_a_second_and_then_usable) {
   auto const w = c.attach(has_it);
   auto const v = create(c);
   closure_spec needs = c.specs({"f"}).front();
@@ -121,7 +121,7 @@ TEST_F(built_again, the_pause_doubles_up_to_a_minute) {
   }
 }
 
-TEST_F(built_again, after_time_outs_as_often_as_closures) {
+TEST_F(built_again, timeouts_are_retried_as_often_as_for_closures) {
   config limit;
   limit.transient_timeouts = 2;
   cluster d(limit);
@@ -135,7 +135,7 @@ TEST_F(built_again, after_time_outs_as_often_as_closures) {
   EXPECT_EQ(part(d, v).error->kind, failure_kind::timeout);
 }
 
-TEST_F(built_again, not_after_a_report_that_cannot_be_taken_or_an_error_of_its_own) {
+TEST_F(built_again, invalid_reports_and_builder_errors_are_not_retried) {
   auto const w = c.attach(has_it);
   auto const v = create(c);
   report(c, w, "not a task");
@@ -146,7 +146,7 @@ TEST_F(built_again, not_after_a_report_that_cannot_be_taken_or_an_error_of_its_o
   EXPECT_EQ(part(c, other).error->message, "no such file");
 }
 
-TEST_F(built_again, one_that_is_released_in_the_pause_is_dropped_and_not_built) {
+TEST_F(built_again, value_released_during_the_pause_is_dropped_and_not_built) {
   auto const w = c.attach(has_it);
   auto const v = create(c);
   report(c, w);
@@ -170,7 +170,7 @@ TEST_F(built_again, the_next_incarnation_need_not_wait) {
   EXPECT_EQ(c.held(next).size(), 1u) << "and builds it once";
 }
 
-TEST_F(built_again, one_that_comes_back_builds_it_once) {
+TEST_F(built_again, returning_worker_builds_the_value_once) {
   auto same = has_it;
   same.incarnation = 42;
   auto const w = c.attach(same);

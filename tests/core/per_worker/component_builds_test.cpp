@@ -8,7 +8,7 @@ namespace component_builds_cases {
 constexpr stream_id s1{1}, s2{2};
 constexpr time_point start{std::chrono::microseconds(100)};
 
-TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
+TEST(component_builds, waiting_stream_is_taken_once_for_all_its_builds) {
   server_wide wide(start);
   changes told;
   component_builds builds(wide, told);
@@ -38,7 +38,7 @@ TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
   EXPECT_EQ(builds.invalid(), "");
 }
 
-TEST(component_builds, a_handle_of_another_start_is_not_of_this_one) {
+TEST(component_builds, handle_of_another_server_start_is_unknown) {
   server_wide wide(start);
   changes told;
   component_builds builds(wide, told);

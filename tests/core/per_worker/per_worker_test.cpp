@@ -57,7 +57,7 @@ TEST(per_worker, every_worker_with_the_function_builds_it) {
   EXPECT_EQ(states(c, v), (std::vector{ready, ready}));
 }
 
-TEST(per_worker, says_which_closure_it_is_queued_behind_and_since_when_it_is_built) {
+TEST(per_worker, shows_the_closure_ahead_in_the_queue_and_the_start_of_the_build) {
   cluster c;
   auto const busy = c.attach(builder(1, 1));
   auto const job = c.open({"f"});
@@ -74,14 +74,14 @@ TEST(per_worker, says_which_closure_it_is_queued_behind_and_since_when_it_is_bui
   EXPECT_EQ(part.since, start + 65s);
 }
 
-TEST(per_worker, prefetched_build_is_queued_behind_what_runs) {
+TEST(per_worker, prefetched_build_is_queued_behind_the_running_closure) {
   cluster c;
   c.attach(builder(1, 4));
   c.open({"f"});
   EXPECT_EQ(c.core.per_worker().find(create(c))->components.at(0).queued_behind, "f");
 }
 
-TEST(per_worker, only_what_needs_it_waits_for_it) {
+TEST(per_worker, only_closures_that_need_the_value_wait_for_it) {
   cluster c;
   auto const w = c.attach(builder(2));
   auto const v = create(c);
@@ -95,7 +95,7 @@ TEST(per_worker, only_what_needs_it_waits_for_it) {
   EXPECT_EQ(c.fx().assignments.at(0).extras->per_worker, std::vector{v});
 }
 
-TEST(per_worker, is_aborted_with_its_worker_and_built_again_before_it_is_used) {
+TEST(per_worker, is_aborted_with_its_worker_and_rebuilt_before_use) {
   cluster c;
   auto const w = c.attach(builder(1, 1));
   auto const v = create(c);
@@ -116,7 +116,7 @@ TEST(per_worker, is_aborted_with_its_worker_and_built_again_before_it_is_used) {
   EXPECT_EQ(c.held(again), closures{job[0]}) << "at the head again";
 }
 
-TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
+TEST(per_worker, builder_error_fails_no_session) {
   cluster c;
   auto const w = c.attach(builder());
   auto const v = create(c);
@@ -131,7 +131,7 @@ TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
   EXPECT_EQ(c.held(w), closures{user[0]});
 }
 
-TEST(per_worker, an_incarnation_that_kept_it_need_not_build_it) {
+TEST(per_worker, incarnation_that_kept_the_value_does_not_rebuild_it) {
   cluster c;
   auto const w = c.attach(builder());
   auto const v = create(c);
@@ -180,7 +180,7 @@ TEST(per_worker, released_value_is_kept_while_a_closure_needs_it) {
   EXPECT_EQ(c.core.per_worker().find(v).error().message, text(v) + " was released");
 }
 
-TEST(per_worker, one_released_while_it_is_built_is_stopped_and_dropped) {
+TEST(per_worker, value_released_during_its_build_is_stopped_and_dropped) {
   cluster c;
   auto const w = c.attach(builder());
   auto const v = create(c);
@@ -192,7 +192,7 @@ TEST(per_worker, one_released_while_it_is_built_is_stopped_and_dropped) {
   EXPECT_TRUE(c.held(w).empty());
 }
 
-TEST(per_worker, one_with_an_owner_goes_with_its_session) {
+TEST(per_worker, owned_value_is_removed_with_its_session) {
   cluster c;
   auto const s = c.stream();
   auto const v = create(c, "make", s);
@@ -216,7 +216,7 @@ TEST(per_worker, bad_requests_are_refused) {
   EXPECT_EQ(c.status_of(e).code, code::resource_exhausted);
 }
 
-TEST(per_worker, a_token_of_its_owner_stands_for_one_value) {
+TEST(per_worker, owner_token_identifies_one_value) {
   cluster c;
   auto const w = c.attach(builder());
   auto const s = c.open({}, resumable_values()).id;
@@ -240,7 +240,7 @@ TEST(per_worker, only_the_owner_can_release_a_value) {
   EXPECT_FALSE(c.core.per_worker().find(v));
 }
 
-TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
+TEST(per_worker, returning_client_keeps_only_listed_values) {
   cluster c;
   auto const w = c.attach(builder());
   auto const s = c.open({}, resumable_values()).id;

@@ -29,7 +29,7 @@ TEST(watchdog_state, reports_one_period_after_the_last_progress) {
   EXPECT_EQ(w.invalid(), "");
 }
 
-TEST(watchdog_state, speaks_at_least_once_an_hour_and_starts_over_with_progress) {
+TEST(watchdog_state, reports_at_least_hourly_and_restarts_with_progress) {
   core::watchdog w(10s), slow(2h);
   w.observe(true, t0);
   auto at = t0;
@@ -64,7 +64,7 @@ TEST(transient_failures, the_third_report_within_the_window_is_fatal_for_its_ses
   EXPECT_TRUE(t.dependencies_lost(t.of(s1), f, t0).fatal.empty());
 }
 
-TEST(transient_failures, a_failure_names_tasks_that_there_can_be) {
+TEST(transient_failures, failure_must_name_possible_tasks) {
   config c;
   c.declared_jobs = {{"ps", 2}};
   transient_failures t(c);

@@ -39,7 +39,7 @@ struct stateful : testing::Test {
   }
 };
 
-TEST_F(stateful, unbound_closures_do_not_go_there) {
+TEST_F(stateful, unbound_closures_do_not_run_on_stateful_tasks) {
   auto const p = c.attach(ps(1));
   auto const job = c.open({"f"});
   EXPECT_TRUE(c.held(p).empty());
@@ -52,7 +52,7 @@ TEST_F(stateful, unbound_closures_do_not_go_there) {
   EXPECT_EQ(c.held(w), job.closures);
 }
 
-TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs_there) {
+TEST_F(stateful, new_incarnation_ends_the_session_before_running_its_closures) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(4), resumable_values()).id;
   ASSERT_EQ(c.held(p).size(), 2u);
@@ -72,7 +72,7 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
   EXPECT_EQ(c.held(q).size(), 1u) << "the next generation runs there";
 }
 
-TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
+TEST_F(stateful, idle_session_is_notified_of_the_loss) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
@@ -82,7 +82,7 @@ TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
   expect_lost(s, "another worker process took its place");
 }
 
-TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
+TEST_F(stateful, session_depends_on_the_state_before_its_bound_closures_run) {
   auto const p = c.attach(ps(1));
   c.open_with(bound(2));
   auto const s = c.open_with(bound(1), resumable_values()).id;
@@ -99,7 +99,7 @@ TEST_F(stateful, clean_disconnect_loses_the_state_at_once) {
   expect_lost(s, "left");
 }
 
-TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
+TEST_F(stateful, absence_beyond_the_grace_period_loses_the_state) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
@@ -110,7 +110,7 @@ TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
   expect_lost(s, "it was disconnected for longer than 5000 ms");
 }
 
-TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
+TEST_F(stateful, same_incarnation_returning_in_time_loses_nothing) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
@@ -122,7 +122,7 @@ TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
   EXPECT_EQ(c.job(s).state, job_state::running);
 }
 
-TEST_F(stateful, a_failure_that_names_it_is_reliance) {
+TEST_F(stateful, failure_that_names_the_task_makes_the_session_depend_on_it) {
   c.attach(ps(1));
   auto const w = c.attach();
   auto const s = c.open({"f"}, resumable_values()).id;
@@ -135,7 +135,7 @@ TEST_F(stateful, a_failure_that_names_it_is_reliance) {
   expect_lost(s, "another worker process took its place");
 }
 
-TEST_F(stateful, a_job_over_rest_fails_and_says_why) {
+TEST_F(stateful, job_submitted_over_rest_fails_with_the_reason) {
   c.attach(ps(1));
   auto const job = c.open_with(bound(3));
   c.attach(ps(2));
@@ -183,7 +183,7 @@ struct stateful_values : stateful {
   }
 };
 
-TEST_F(stateful_values, are_not_built_there_and_the_session_does_not_rely_on_it) {
+TEST_F(stateful_values, are_not_built_on_stateful_tasks_by_default) {
   auto const p = c.attach(building(ps(1)));
   c.attach(building({}));
   auto const s = c.open({}, resumable_values()).id;
@@ -194,7 +194,7 @@ TEST_F(stateful_values, are_not_built_there_and_the_session_does_not_rely_on_it)
   EXPECT_TRUE(c.noticed(s).empty());
 }
 
-TEST_F(stateful_values, are_built_where_a_closure_names_them) {
+TEST_F(stateful_values, are_built_on_tasks_that_a_closure_names) {
   auto const p = c.attach(building(ps(1)));
   c.attach(building(ps(2, 1)));
   auto const s = c.open({}, resumable_values()).id;
@@ -209,7 +209,7 @@ TEST_F(stateful_values, are_built_where_a_closure_names_them) {
   expect_lost(s, "left");
 }
 
-TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_later) {
+TEST_F(stateful_values, are_built_on_all_tasks_of_a_named_job_including_later_ones) {
   c.attach(building(ps(1)));
   auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
@@ -236,7 +236,7 @@ TEST_F(stateful_values, values_kept_by_an_attaching_task_are_not_rebuilt) {
 }
 
 // Losses after the generation has already failed.
-TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
+TEST_F(stateful, submitted_closures_also_fail_with_the_lost_state) {
   auto const p = c.attach(ps(1));
   auto const s = c.open({}, resumable_values()).id;
   c.step(core::schedule{{}, s, bound(2)});
@@ -255,7 +255,7 @@ TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
   }
 }
 
-TEST_F(stateful, without_such_jobs_all_is_as_for_other_workers) {
+TEST_F(stateful, without_stateful_jobs_tasks_are_ordinary_workers) {
   config none;
   none.stateful_jobs.clear();
   cluster plain(none);

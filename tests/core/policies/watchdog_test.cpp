@@ -51,7 +51,7 @@ TEST_F(watchdog, any_finished_closure_resets_it) {
   EXPECT_EQ(said(500ms).size(), 1u);
 }
 
-TEST_F(watchdog, what_waits_for_a_time_or_a_gang_does_not_start_the_watch) {
+TEST_F(watchdog, closures_waiting_for_a_delay_or_a_gang_do_not_start_it) {
   auto const asking = [this](closure_options o) {
     auto spec = c.specs({"f"}).front();
     spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
@@ -77,7 +77,7 @@ TEST_F(watchdog, sleeps_when_there_is_nothing_to_do) {
   EXPECT_TRUE(said(20s).empty());
 }
 
-TEST_F(watchdog, what_waits_for_a_time_is_not_stuck) {
+TEST_F(watchdog, delayed_closure_is_not_reported_as_stuck) {
   c.attach();
   auto work = c.specs({"f"});
   auto extras = std::make_shared<closure_extras>();
@@ -87,14 +87,14 @@ TEST_F(watchdog, what_waits_for_a_time_is_not_stuck) {
   EXPECT_TRUE(said(16s).empty());
 }
 
-TEST_F(watchdog, what_no_worker_can_run_is_said_while_there_are_workers) {
+TEST_F(watchdog, closures_no_connected_worker_can_run_are_reported) {
   c.attach({.functions = {"g"}});
   c.open({"f"});
   EXPECT_EQ(said(4s),
             names({"no closure has finished for 4000 ms: 0 closures are running, 1 is queued"}));
 }
 
-TEST_F(watchdog, without_workers_the_queue_is_no_news) {
+TEST_F(watchdog, queue_without_workers_is_not_reported) {
   c.open({"f"});
   EXPECT_TRUE(said(16s).empty());
 }

@@ -7,7 +7,7 @@ std::string refused_for(bench& b, program_spec spec) {
   return b.step([&] { return b.core->submit(b.now, std::move(spec)); }).error().field;
 }
 
-TEST(program_bounds, names_of_resources_and_labels_are_given_once) {
+TEST(program_bounds, duplicate_resource_and_label_names_are_rejected) {
   bench b;
   b.attach(0, {{"gpu", 4}});
   EXPECT_EQ(refused_for(b, of_workers(3, {{"gpu", 1}, {"gpu", 1}})), "tasks.worker.resources");
@@ -16,7 +16,7 @@ TEST(program_bounds, names_of_resources_and_labels_are_given_once) {
   EXPECT_EQ(refused_for(b, spec), "tasks.worker.labels");
 }
 
-TEST(program_bounds, lists_have_a_length) {
+TEST(program_bounds, list_lengths_are_limited) {
   bench b;
   auto spec = of_workers(1);
   for (int i = 0; i < 65; ++i) spec.tasks[0].resources.emplace_back("r" + std::to_string(i), 1);
@@ -26,7 +26,7 @@ TEST(program_bounds, lists_have_a_length) {
   EXPECT_EQ(refused_for(b, spec), "ends_with");
 }
 
-TEST(program_bounds, what_a_worker_is_told_of_its_ranks_fits_a_message) {
+TEST(program_bounds, start_order_of_a_worker_must_fit_into_one_message) {
   bench b;
   auto spec = of_workers(1'024);
   spec.command = {std::string(100'000, 'x')};
@@ -36,8 +36,7 @@ TEST(program_bounds, what_a_worker_is_told_of_its_ranks_fits_a_message) {
   EXPECT_NE(b.submit(spec), program_id{});
 }
 
-TEST(program_bounds,
-     a_worker_that_comes_back_from_another_address_keeps_its_ports_while_it_has_ranks) {
+TEST(program_bounds, worker_returning_from_a_new_address_keeps_ports_of_running_ranks) {
   bench b;
   process const was{1, 0, "host0", {}};
   auto const a = b.attach(was);
@@ -55,7 +54,7 @@ TEST(program_bounds,
   b.wish(q, program_command::cancel);
 }
 
-TEST(program_bounds, a_stop_that_lost_a_rank_has_not_succeeded) {
+TEST(program_bounds, stopped_program_that_lost_a_rank_is_cancelled) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(of_workers(1));
@@ -66,7 +65,7 @@ TEST(program_bounds, a_stop_that_lost_a_rank_has_not_succeeded) {
   EXPECT_EQ(b.state(p), program_state::cancelled);
 }
 
-TEST(program_bounds, ports_that_rest_are_waited_for_and_named) {
+TEST(program_bounds, program_waits_for_ports_in_cooldown_and_reports_it) {
   bench b;
   process const few{1, 0, "host0", {}, 20'000, 20'002};
   auto const a = b.attach(few);
@@ -81,7 +80,7 @@ TEST(program_bounds, ports_that_rest_are_waited_for_and_named) {
   EXPECT_EQ(b.state(p), program_state::starting);
 }
 
-TEST(program_bounds, each_that_waits_is_looked_at_though_nothing_happens) {
+TEST(program_bounds, pending_programs_are_reexamined_without_events) {
   bench b;
   b.attach(0, {{"gpu", 1}});
   for (int i = 0; i < 40; ++i) b.submit(of_workers(1, {{"gpu", 2}}));
@@ -90,7 +89,7 @@ TEST(program_bounds, each_that_waits_is_looked_at_though_nothing_happens) {
   EXPECT_EQ(b.state(last), program_state::starting);
 }
 
-TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
+TEST(program_bounds, pause_ends_even_behind_many_programs_that_do_not_fit) {
   bench b;
   auto const a = b.attach(0, {{"gpu", 1}});
   auto spec = of_workers(1);
@@ -111,7 +110,7 @@ TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
   EXPECT_EQ(b.find(p).attempt, 4u);
 }
 
-TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_pause) {
+TEST(program_bounds, two_quick_failures_restart_at_once_and_the_third_after_a_pause) {
   bench b;
   auto const a = b.attach(0);
   auto spec = of_workers(1);
@@ -150,7 +149,7 @@ TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
   EXPECT_EQ(b.find(program_id{1}).attempt, 4u);
 }
 
-TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
+TEST(program_bounds, pause_applies_to_a_program_that_once_lacked_room) {
   bench b;
   auto spec = of_workers(2, {{"gpu", 1}});
   spec.max_restarts = 5;
@@ -167,7 +166,7 @@ TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
   EXPECT_EQ(b.find(p).waits_for, "it will start again after a pause");
 }
 
-TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {
+TEST(program_bounds, deadline_of_an_ended_program_is_removed) {
   bench b;
   auto spec = of_workers(1);
   spec.deadline = 1h;

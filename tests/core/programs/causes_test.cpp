@@ -57,7 +57,7 @@ TEST(program_causes, name_the_task_that_failed_rather_than_the_first_to_exit) {
   EXPECT_EQ(b.find(p).restarts, 1u);
 }
 
-TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
+TEST(program_causes, name_the_rank_itself_when_it_reported_the_error) {
   bench b;
   auto const w = b.attach(0);
   auto const p = b.submit(of_workers(2));
@@ -69,7 +69,7 @@ TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
       "rank 1 on worker:0 (host0): exit status 5; the coordination service had reported: NaN");
 }
 
-TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
+TEST(program_causes, rank_without_its_upload_is_lost_and_not_failed) {
   bench b;
   auto const w = b.attach(0);
   auto const p = b.submit(of_workers(1));
@@ -143,7 +143,7 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(b.state(p), program_state::failed);
 }
 
-TEST_F(hangs_of_programs, fail_the_program_whatever_restarts_it_has) {
+TEST_F(hangs_of_programs, abort_policy_fails_the_program_despite_remaining_restarts) {
   begin(hang_policy::abort, 3);
   hang_in(1);
   EXPECT_EQ(b.state(p), program_state::stopping);

@@ -7,7 +7,7 @@ using enum program_state;
 using ranks = std::vector<std::uint32_t>;
 using states = std::vector<program_state>;
 
-TEST(programs, ends_well_when_all_its_ranks_do) {
+TEST(programs, succeeds_when_all_ranks_succeed) {
   bench b;
   auto const a = b.attach(0), c = b.attach(1);
   auto const p = b.submit(of_workers(4));
@@ -25,7 +25,7 @@ TEST(programs, ends_well_when_all_its_ranks_do) {
   EXPECT_EQ(b.orders(c).forget, (std::vector<rank_name>{{p, 1, 3}}));
 }
 
-TEST(programs, all_ranks_are_told_all_addresses_and_no_port_twice) {
+TEST(programs, ranks_receive_all_addresses_and_unique_ports) {
   bench b;
   auto const a = b.attach(0);
   b.attach(1);
@@ -39,7 +39,7 @@ TEST(programs, all_ranks_are_told_all_addresses_and_no_port_twice) {
   EXPECT_EQ(sheet->meeting_point, "host0:20003");
 }
 
-TEST(programs, waits_until_all_of_it_fits) {
+TEST(programs, waits_until_all_ranks_fit) {
   bench b;
   b.attach(0, {{"gpu", 4}});
   auto const p = b.submit(of_workers(2, {{"gpu", 4}}));
@@ -51,7 +51,7 @@ TEST(programs, waits_until_all_of_it_fits) {
   EXPECT_EQ(b.started(c), ranks{1});
 }
 
-TEST(programs, the_first_that_fails_is_the_cause_and_others_are_stopped) {
+TEST(programs, first_failing_rank_is_the_cause_and_the_others_are_stopped) {
   bench b;
   auto const a = b.attach(0), c = b.attach(1);
   auto const p = b.submit(of_workers(2));
@@ -80,7 +80,7 @@ TEST(programs, workers_on_one_host_count_as_one_host) {
   EXPECT_EQ(b.core->attempts_of(p).value().at(0).hosts, 2u);
 }
 
-TEST(programs, starts_again_as_often_as_it_may) {
+TEST(programs, restarts_up_to_the_limit) {
   bench b;
   auto const a = b.attach(0);
   auto spec = of_workers(1);
@@ -119,7 +119,7 @@ TEST(programs, next_attempt_waits_for_all_processes_of_the_previous_one) {
   EXPECT_EQ(b.state(p), starting);
 }
 
-TEST(programs, the_lease_is_renewed_by_numbers_that_come_back) {
+TEST(programs, lease_is_renewed_by_echoed_numbers) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(of_workers(1));
@@ -138,7 +138,7 @@ TEST(programs, the_lease_is_renewed_by_numbers_that_come_back) {
   EXPECT_EQ(b.find(p).restarts, 0u) << "losses of machines do not count";
 }
 
-TEST(programs, a_worker_that_comes_back_goes_on_with_what_it_has) {
+TEST(programs, returning_worker_keeps_its_running_ranks) {
   bench b;
   process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {{"gpu", 2}}};
   auto const a = b.attach(one);
@@ -178,7 +178,7 @@ TEST(programs, cancelled_rank_receives_its_stop_after_a_reconnect) {
   EXPECT_EQ(b.state(p), cancelled);
 }
 
-TEST(programs, cancel_stops_its_ranks_and_stop_may_end_well) {
+TEST(programs, cancel_stops_the_ranks_and_a_stopped_program_can_succeed) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(of_workers(1)), q = b.submit(of_workers(1));
@@ -209,7 +209,7 @@ TEST(programs, parameter_servers_are_stopped_when_all_others_have_ended) {
   EXPECT_EQ(b.state(p), succeeded);
 }
 
-TEST(programs, a_host_that_failed_it_twice_is_avoided_while_others_fit) {
+TEST(programs, host_that_failed_twice_is_avoided_while_others_fit) {
   bench b;
   auto const a = b.attach(0, {{"gpu", 1}});
   auto spec = of_workers(1, {{"gpu", 1}});
@@ -226,7 +226,7 @@ TEST(programs, a_host_that_failed_it_twice_is_avoided_while_others_fit) {
   EXPECT_EQ(b.core->ranks(p).value()[0].worker, "worker:1");
 }
 
-TEST(programs, two_that_need_more_than_half_each_run_one_after_the_other) {
+TEST(programs, two_programs_that_need_over_half_the_cluster_run_in_turn) {
   bench b;
   auto const a = b.attach(0, {{"gpu", 4}}), c = b.attach(1, {{"gpu", 4}});
   auto const first = b.submit(of_workers(6, {{"gpu", 1}}));
@@ -243,7 +243,7 @@ TEST(programs, two_that_need_more_than_half_each_run_one_after_the_other) {
   EXPECT_EQ(b.state(third), starting);
 }
 
-TEST(programs, one_that_can_never_start_keeps_nothing_from_others) {
+TEST(programs, program_that_can_never_start_reserves_nothing) {
   bench b;
   b.attach(0, {{"gpu", 4}});
   auto const large = b.submit(of_workers(5, {{"gpu", 1}}));
@@ -252,7 +252,7 @@ TEST(programs, one_that_can_never_start_keeps_nothing_from_others) {
   EXPECT_EQ(b.state(small), starting);
 }
 
-TEST(programs, the_turn_of_each_comes_when_many_do_not_fit) {
+TEST(programs, every_program_gets_a_turn_when_many_do_not_fit) {
   bench b;
   b.attach(0, {{"gpu", 1}});
   for (int i = 0; i < 20; ++i) b.submit(of_workers(2, {{"gpu", 1}}));
@@ -284,7 +284,7 @@ TEST(programs, exits_caused_by_a_lost_host_are_attributed_to_it) {
   EXPECT_EQ(cause.stderr_lines, std::vector<std::string>{"others are gone"});
 }
 
-TEST(programs, that_fail_while_a_stream_is_broken_for_a_moment_have_failed) {
+TEST(programs, failure_during_a_brief_disconnect_counts_as_failed) {
   bench b;
   auto const first = b.attach(0), second = b.attach(1);
   auto const p = b.submit(of_workers(2));
@@ -296,7 +296,7 @@ TEST(programs, that_fail_while_a_stream_is_broken_for_a_moment_have_failed) {
   EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::failed);
 }
 
-TEST(programs, that_failed_are_found_by_their_end_and_all_by_their_name) {
+TEST(programs, failed_programs_are_found_by_end_and_all_by_name) {
   bench b;
   auto const w = b.attach(0);
   auto spec = of_workers(1);
@@ -325,7 +325,7 @@ TEST(programs, that_failed_are_found_by_their_end_and_all_by_their_name) {
 }
 
 // One rank never received its order, the other had started: none may be started again.
-TEST(programs, of_which_a_worker_has_lost_a_rank_are_not_started_in_part) {
+TEST(programs, attempt_with_a_lost_start_order_is_restarted_as_a_whole) {
   bench b;
   process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {}};
   auto const w = b.attach(one);
@@ -353,7 +353,7 @@ TEST(programs, fails_at_its_deadline) {
   EXPECT_EQ(b.find(p).cause->kind, cause_kind::deadline);
 }
 
-TEST(programs, a_second_one_with_the_same_key_is_the_first) {
+TEST(programs, repeated_key_returns_the_first_program) {
   bench b;
   auto spec = of_workers(1);
   spec.idempotency_key = "once";
@@ -373,7 +373,7 @@ TEST(programs, a_different_request_with_a_used_key_is_refused) {
   EXPECT_EQ(again.error().field, "idempotency_key");
 }
 
-TEST(programs, values_of_its_environment_are_shown_to_nobody) {
+TEST(programs, environment_values_are_never_shown) {
   bench b;
   auto spec = of_workers(1);
   spec.env = {{"SECRET", "hidden"}};

@@ -9,7 +9,7 @@ program_view described(bench const& b, program_id p) {
   return v;
 }
 
-TEST(lost_worker, is_told_with_the_time_until_its_ranks_are_given_up_and_the_next_host) {
+TEST(lost_worker, is_reported_with_the_time_left_and_the_replacement_host) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   auto const second = b.attach(1, {{"gpu", 1}});
@@ -52,7 +52,7 @@ TEST(lost_worker, returned_worker_is_no_longer_reported_as_lost) {
   EXPECT_FALSE(b.core->ranks(p).value()[0].worker_lost);
 }
 
-TEST(lost_worker, of_a_program_that_is_stopped_begins_no_attempt) {
+TEST(lost_worker, in_a_stopped_program_starts_no_attempt) {
   bench b;
   auto const s = b.attach(0);
   auto const p = b.submit(of_workers(2));

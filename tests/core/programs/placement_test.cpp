@@ -15,17 +15,17 @@ room with(std::uint32_t host, named_amounts free, named_texts const* labels = nu
   return {host, std::move(free), labels, 1'000};
 }
 
-TEST(rank_placement, spreads_evenly_what_needs_no_resources) {
+TEST(rank_placement, spreads_ranks_without_resources_evenly) {
   EXPECT_EQ(hosts_of(place(of_workers(5), {with(0, {}), with(1, {})})), (hosts{0, 0, 0, 1, 1}));
 }
 
-TEST(rank_placement, packs_what_needs_resources_on_few_hosts) {
+TEST(rank_placement, packs_ranks_with_resources_on_few_hosts) {
   auto const p = place(of_workers(4, {{"gpu", 1}}),
                        {with(0, {{"gpu", 2}}), with(1, {{"gpu", 4}}), with(2, {{"gpu", 1}})});
   EXPECT_EQ(hosts_of(p), (hosts{1, 1, 1, 1}));
 }
 
-TEST(rank_placement, takes_all_or_none_and_says_how_many_fit) {
+TEST(rank_placement, places_all_ranks_or_none_and_reports_how_many_fit) {
   auto const p = place(of_workers(4, {{"gpu", 2}}), {with(0, {{"gpu", 3}}), with(1, {{"gpu", 5}})});
   EXPECT_TRUE(p.ranks.empty());
   EXPECT_EQ(p.would_fit, 3u);
@@ -38,7 +38,7 @@ TEST(rank_placement, takes_as_many_of_a_range_as_fit) {
   EXPECT_TRUE(place(spec, {with(0, {{"gpu", 1}})}).ranks.empty());
 }
 
-TEST(rank_placement, puts_types_with_labels_where_they_can_go_before_others) {
+TEST(rank_placement, places_task_types_with_labels_before_others) {
   auto spec = of_workers(1, {{"gpu", 1}});
   spec.tasks.push_back({.type = "chief", .resources = {{"gpu", 1}}, .labels = {{"fast", "yes"}}});
   named_texts const fast{{"fast", "yes"}};
@@ -48,7 +48,7 @@ TEST(rank_placement, puts_types_with_labels_where_they_can_go_before_others) {
   EXPECT_EQ(p.ranks[1], (placed_rank{0, 0, 1}));
 }
 
-TEST(rank_placement, keeps_to_so_many_on_one_worker) {
+TEST(rank_placement, respects_the_limit_per_worker) {
   auto spec = of_workers(3);
   spec.per_worker = 1;
   EXPECT_TRUE(place(spec, {with(0, {}), with(1, {})}).ranks.empty());

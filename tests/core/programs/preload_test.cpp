@@ -15,7 +15,7 @@ std::vector<std::string> reasons(bench& b, program_id p) {
   return all;
 }
 
-TEST(program_preload, says_of_each_rank_why_it_began_without) {
+TEST(program_preload, reports_for_each_rank_why_it_started_without_preload) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(with_preload(2));

@@ -21,7 +21,7 @@ std::string why_not(bench& b, rank_name const& rank) {
   return at ? "" : at.error().message;
 }
 
-TEST(program_seats, of_earlier_attempts_are_known) {
+TEST(program_seats, workers_of_earlier_attempts_are_found) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(that_restarts(2));
@@ -41,7 +41,7 @@ TEST(program_seats, of_earlier_attempts_are_known) {
   EXPECT_EQ(b.core->task_of({p, 4, 0}), "");
 }
 
-TEST(program_seats, are_those_of_a_process_and_found_when_it_comes_back) {
+TEST(program_seats, belong_to_a_process_and_are_found_after_its_return) {
   bench b;
   process const was{1, 0, "host0", {}};
   auto const a = b.attach(was);
@@ -69,7 +69,7 @@ TEST(program_seats, are_forgotten_with_their_attempt) {
             "attempt 1 of " + text(p) + " was removed; only the newest 2 attempts are stored");
 }
 
-TEST(program_seats, of_a_program_have_a_limit) {
+TEST(program_seats, are_limited_per_program) {
   bench b;
   for (std::uint64_t i = 0; i < 4; ++i) {
     process each{i + 1, static_cast<std::int64_t>(i), "host" + std::to_string(i), {}};

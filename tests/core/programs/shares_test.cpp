@@ -37,7 +37,7 @@ struct full : bench {
   }
 };
 
-TEST(program_shares, who_has_the_fewest_ranks_goes_first) {
+TEST(program_shares, submitter_with_the_fewest_ranks_goes_first) {
   full b(4);
   std::vector<program_id> a, c;
   for (int i = 0; i < 4; ++i) a.push_back(b.submit(of("a", 1)));
@@ -69,7 +69,7 @@ TEST(program_shares, program_that_cannot_start_does_not_use_a_turn) {
             (std::vector<program*>{able, other, lacks, pauses}));
 }
 
-TEST(program_shares, are_as_large_as_the_weights_say) {
+TEST(program_shares, are_proportional_to_the_weights) {
   full b(8);
   std::vector<program_id> a, c;
   for (int i = 0; i < 8; ++i) a.push_back(b.submit(of("a", 1)));
@@ -79,7 +79,7 @@ TEST(program_shares, are_as_large_as_the_weights_say) {
   EXPECT_EQ(b.running_of(c), 6u);
 }
 
-TEST(program_shares, count_what_runs_already) {
+TEST(program_shares, include_running_ranks) {
   full b(4);
   auto const held = b.submit(of("a", 3));
   b.finish(b.first);
@@ -92,7 +92,7 @@ TEST(program_shares, count_what_runs_already) {
   EXPECT_FALSE(b.runs(more));
 }
 
-TEST(program_shares, do_not_go_before_priorities_and_one_submitters_age) {
+TEST(program_shares, apply_after_priority_and_submission_order) {
   full b(1);
   auto const low = b.submit(of("c", 1, 100));
   auto spec = of("a", 1);

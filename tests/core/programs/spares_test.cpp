@@ -11,7 +11,7 @@ program_spec with_spares(std::uint32_t ranks, std::uint32_t spares) {
   return spec;
 }
 
-TEST(program_spares, are_put_by_on_workers_without_its_ranks) {
+TEST(program_spares, are_reserved_on_workers_without_ranks_of_the_program) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 2}});
   auto const p = b.submit(with_spares(1, 1));
@@ -25,7 +25,7 @@ TEST(program_spares, are_put_by_on_workers_without_its_ranks) {
   EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 0}}));
 }
 
-TEST(program_spares, have_their_worker_get_the_upload) {
+TEST(program_spares, workers_with_spares_receive_the_upload) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   auto spec = with_spares(1, 2);
@@ -61,7 +61,7 @@ TEST(program_spares, give_the_next_attempt_room_when_a_host_is_lost) {
   EXPECT_EQ(b.state(other), program_state::pending);
 }
 
-TEST(program_spares, go_with_their_worker_and_with_the_end_of_the_program) {
+TEST(program_spares, are_released_with_their_worker_and_with_the_program) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   auto const p = b.submit(with_spares(1, 2));
@@ -92,7 +92,7 @@ TEST(program_spares, spares_of_an_ending_program_are_used_by_pending_programs) {
   EXPECT_EQ(b.state(q), program_state::starting);
 }
 
-TEST(program_spares, are_given_back_while_many_wait_that_do_not_fit) {
+TEST(program_spares, are_released_while_many_programs_do_not_fit) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   auto const second = b.attach(1, {{"gpu", 1}});
@@ -105,7 +105,7 @@ TEST(program_spares, are_given_back_while_many_wait_that_do_not_fit) {
   EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 1}}));
 }
 
-TEST(program_spares, keep_to_so_many_on_one_worker) {
+TEST(program_spares, respect_the_limit_per_worker) {
   bench b;
   b.attach(0, {{"gpu", 4}});
   b.attach(1, {{"gpu", 4}});
@@ -132,7 +132,7 @@ struct with_notice : bench {
   with_notice() { run(w, p, 1, {0}); }
 };
 
-TEST(program_notice, is_given_so_long_before_the_deadline) {
+TEST(program_notice, is_sent_the_configured_time_before_the_deadline) {
   with_notice b;
   b.advance_in_touch(69s);
   EXPECT_EQ(b.state(b.p), program_state::running);
@@ -148,7 +148,7 @@ TEST(program_notice, is_given_so_long_before_the_deadline) {
   EXPECT_EQ(b.find(b.p).cause->kind, cause_kind::deadline);
 }
 
-TEST(program_notice, that_is_given_late_ends_at_the_deadline_all_the_same) {
+TEST(program_notice, late_notice_still_ends_at_the_deadline) {
   with_notice b;
   b.advance_in_touch(60s);
   b.now += 35s;
@@ -157,7 +157,7 @@ TEST(program_notice, that_is_given_late_ends_at_the_deadline_all_the_same) {
   EXPECT_EQ(b.orders(b.w).stops.at(0).grace, 5s);
 }
 
-TEST(program_notice, is_shorter_than_a_deadline) {
+TEST(program_notice, must_be_shorter_than_the_deadline) {
   bench b;
   auto spec = of_workers(1);
   spec.notice = 30s;

@@ -26,7 +26,7 @@ struct stepping : bench {
   }
 };
 
-TEST(program_steps, a_preempted_attempt_ends_by_itself_and_the_program_begins_again) {
+TEST(program_steps, preempted_attempt_ends_by_itself_and_the_program_restarts) {
   stepping b;
   b.say(said::preempted);
   EXPECT_EQ(b.state(b.p), restarting);
@@ -43,7 +43,7 @@ TEST(program_steps, a_preempted_attempt_ends_by_itself_and_the_program_begins_ag
   EXPECT_EQ(b.find(b.p).restarts, 0u) << "it is not counted";
 }
 
-TEST(program_steps, ranks_of_a_preempted_attempt_are_stopped_when_one_ends_otherwise) {
+TEST(program_steps, ranks_of_a_preempted_attempt_are_stopped_when_one_fails) {
   stepping b;
   b.say(said::preempted);
   b.end(b.c, b.p, 1, 1, 1);
@@ -66,7 +66,7 @@ TEST(program_steps, preempted_program_can_be_restarted_or_cancelled) {
   EXPECT_EQ(other.state(other.p), stopping);
 }
 
-TEST(program_steps, of_an_attempt_before_mean_nothing) {
+TEST(program_steps, reports_of_another_attempt_are_ignored) {
   stepping b;
   b.say(said::preempted, 2);
   EXPECT_EQ(b.state(b.p), running);
@@ -81,7 +81,7 @@ program_spec with_a_notice() {
   return spec;
 }
 
-TEST(program_steps, a_notice_before_the_deadline_is_given_by_a_step) {
+TEST(program_steps, notice_before_the_deadline_uses_an_agreed_step) {
   stepping b(with_a_notice());
   b.advance_in_touch(71s);
   EXPECT_EQ(b.state(b.p), stopping);

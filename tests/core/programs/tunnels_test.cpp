@@ -10,7 +10,7 @@ process with_key(std::int64_t index, std::string key) {
   return p;
 }
 
-TEST(program_tunnels, are_for_attempts_whose_workers_all_open_them) {
+TEST(program_tunnels, are_used_only_if_all_workers_of_the_attempt_support_them) {
   bench b;
   auto const a = b.attach(with_key(0, "key of 0"));
   auto const old = b.attach(1);
@@ -21,7 +21,7 @@ TEST(program_tunnels, are_for_attempts_whose_workers_all_open_them) {
   EXPECT_TRUE(b.orders(a).starts.at(0).sheet->tunnels);
 }
 
-TEST(program_tunnels, lead_to_a_store_of_torch_where_that_is_wanted_and_all_workers_can) {
+TEST(program_tunnels, carry_the_torch_store_if_requested_and_supported_by_all_workers) {
   bench b;
   auto const a = b.attach(with_key(0, "key of 0"));
   auto of_one = with_key(1, "key of 1");

@@ -79,7 +79,7 @@ TEST(program_uploads, removed_upload_delays_only_the_next_attempt) {
   EXPECT_EQ(b.state(p), starting);
 }
 
-TEST(program_uploads, go_to_workers_that_unpack_them) {
+TEST(program_uploads, programs_with_uploads_run_only_on_workers_that_unpack_them) {
   bench b;
   b.attach({.incarnation = 1, .index = 0, .host = "old", .resources = {}, .unpacks = false});
   auto const p = b.submit(with_upload());
@@ -90,7 +90,7 @@ TEST(program_uploads, go_to_workers_that_unpack_them) {
   EXPECT_EQ(b.started(a), std::vector<std::uint32_t>{0});
 }
 
-TEST(program_uploads, are_a_hash_and_have_directories_of_their_own) {
+TEST(program_uploads, are_named_by_a_valid_hash_and_exclude_a_working_directory) {
   bench b;
   auto const wrong = [&](program_spec s) {
     return b.step([&] { return b.core->submit(b.now, std::move(s)); }).error().field;

@@ -29,7 +29,7 @@ TEST(waiting_programs, unsatisfiable_program_reports_the_missing_resources) {
       "they have too few resources with per_worker 1");
 }
 
-TEST(waiting_programs, say_how_many_workers_are_closed) {
+TEST(waiting_programs, report_how_many_workers_are_unavailable) {
   bench b;
   auto const w = b.attach(0);
   b.attach(1);
@@ -44,7 +44,7 @@ TEST(waiting_programs, say_how_many_workers_are_closed) {
   EXPECT_EQ(why(b, spec), "2 workers that could run it are cordoned, draining or disconnected");
 }
 
-TEST(waiting_programs, name_the_spares_of_those_that_run) {
+TEST(waiting_programs, name_the_spares_of_running_programs) {
   bench b;
   auto const w = b.attach(0, {{"gpu", 2}});
   auto spec = of_workers(1, {{"gpu", 1}});
@@ -63,7 +63,7 @@ process with_ports(std::int64_t index, std::uint16_t first, std::uint16_t last) 
   return p;
 }
 
-TEST(ports_of_programs, that_are_few_on_one_worker_leave_the_ranks_to_others) {
+TEST(ports_of_programs, ranks_move_to_other_workers_when_one_has_too_few) {
   bench b;
   auto const few = b.attach(with_ports(0, 28'000, 28'002)), many = b.attach(1);
   auto const p = b.submit(of_workers(10));
@@ -81,7 +81,7 @@ TEST(ports_of_programs, permanently_too_few_ports_are_reported) {
       "they have too few ports in --program-ports");
 }
 
-TEST(ports_of_programs, that_rest_are_waited_for) {
+TEST(ports_of_programs, in_cooldown_are_waited_for) {
   bench b;
   auto const w = b.attach(with_ports(0, 28'000, 28'003));
   auto const first = b.submit(of_workers(2));

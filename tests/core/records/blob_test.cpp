@@ -9,7 +9,7 @@
 namespace muster::core {
 namespace {
 
-TEST(blob, a_default_one_holds_nothing_and_an_empty_run_of_bytes_is_a_value) {
+TEST(blob, default_blob_is_null_and_empty_bytes_are_a_value) {
   blob const nothing;
   blob const empty("");
   EXPECT_FALSE(nothing);
@@ -53,7 +53,7 @@ TEST(blob, assigning_to_itself_changes_nothing) {
   EXPECT_EQ(b.view(), "same");
 }
 
-TEST(blob, the_encoding_travels_with_the_bytes) {
+TEST(blob, copies_keep_the_encoding) {
   blob const json("1");
   blob const bytes("1", encoding::bytes);
   EXPECT_EQ(json.encoding(), encoding::json);

@@ -71,7 +71,7 @@ TEST(closure_table, tables_of_one_server_assign_disjoint_ids) {
   EXPECT_EQ(seen, 1u);
 }
 
-TEST(closure_table, a_list_gives_up_its_front_middle_and_back) {
+TEST(closure_table, list_elements_are_removed_at_the_front_middle_and_back) {
   server_wide wide{time_point{}};
   closure_table table{wide};
   session_number const owner{1};
@@ -105,7 +105,7 @@ TEST(closure_table, a_list_gives_up_its_front_middle_and_back) {
   EXPECT_EQ(order(), (std::vector{s[2]}));
 }
 
-TEST(place_table, a_place_is_kept_while_somebody_holds_it_then_used_again) {
+TEST(place_table, place_is_reused_after_its_last_reference) {
   changes told;
   place_table places{told};
   auto const a = places.add("worker:0", incarnation{1}, "h0");
@@ -149,7 +149,7 @@ TEST(ring, rotates_and_lets_anyone_leave) {
   EXPECT_EQ(order(), (std::vector{&w[2]}));
 }
 
-TEST(check, a_broken_invariant_ends_the_process_and_says_which) {
+TEST(check, broken_invariant_ends_the_process_with_its_text) {
   GTEST_FLAG_SET(death_test_style, "fast");
   EXPECT_DEATH(check(false, "two and two are four"), "invariant broken: two and two are four");
 }

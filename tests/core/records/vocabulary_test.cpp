@@ -50,7 +50,7 @@ TEST(vocabulary, ids_have_sixteen_digits) {
   EXPECT_EQ(text(closure_id{0x100000000ull}), "cl_0000000100000000");
 }
 
-TEST(vocabulary, times_are_milliseconds_outside) {
+TEST(vocabulary, times_are_exported_as_milliseconds) {
   EXPECT_EQ(to_unix_ms(start), 1'700'000'000'000);
   EXPECT_EQ(to_unix_ms(start + 1'999us), 1'700'000'000'001);
 }
@@ -87,7 +87,7 @@ TEST(vocabulary, cleared_effects_are_empty) {
   EXPECT_EQ(fx, effects{});
 }
 
-TEST(vocabulary, the_configuration_is_the_one_that_was_given) {
+TEST(vocabulary, configuration_is_returned_unchanged) {
   config small;
   small.queue_capacity = 7;
   EXPECT_EQ(cluster(small).core.configuration().queue_capacity, 7u);

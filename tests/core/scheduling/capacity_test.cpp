@@ -25,9 +25,9 @@ TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
   config small;
   small.queue_capacity = 2;
   cluster c(small);
-  status const expected{
-      code::resource_exhausted,
-      "the request has 3 closures, but the queue of a job holds at most 2; append them in several requests"};
+  status const expected{code::resource_exhausted,
+                        "the request has 3 closures, but the queue of a job holds at most 2; "
+                        "append them in several requests"};
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f", "f"})}), expected);
   auto const job = c.open({"f", "f"}, left_open());
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f", "f"})}), expected);
@@ -43,7 +43,7 @@ TEST(capacity, a_session_may_ask_for_its_own_up_to_a_limit) {
             wrong_field("queue_capacity", "5, the limit is 4", 4));
 }
 
-TEST(capacity, the_server_holds_so_many_closures_and_no_more) {
+TEST(capacity, number_of_closures_on_the_server_is_limited) {
   config small;
   small.closures_max = 3;
   cluster c(small);
@@ -77,7 +77,7 @@ TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
   EXPECT_TRUE(c.fx().outcomes.empty()) << "streams keep nothing and go on";
 }
 
-TEST(capacity, the_server_knows_so_many_sessions_and_forgets_finished_jobs_first) {
+TEST(capacity, full_server_removes_finished_jobs_before_it_rejects_sessions) {
   config small;
   small.sessions_max = 2;
   cluster c(small);
@@ -120,7 +120,7 @@ TEST(capacity, a_stream_that_is_cancelled_has_room_again) {
   EXPECT_EQ(c.noticed(s), (notices{notice_kind::room, notice_kind::drained}));
 }
 
-TEST(capacity, a_queue_of_one_closes_and_opens) {
+TEST(capacity, queue_with_one_place_closes_and_reopens) {
   cluster c;
   auto const s = c.stream(of_capacity(1));
   c.schedule(s, {"f"});
@@ -149,7 +149,7 @@ TEST(capacity, streams_are_held_back_while_the_server_is_full_and_all_go_on_afte
   }
 }
 
-TEST(capacity, a_stream_goes_on_when_one_place_is_free_though_others_keep_theirs) {
+TEST(capacity, stream_resumes_when_one_place_is_free) {
   config small;
   small.closures_max = 16;
   cluster c(small);
@@ -164,7 +164,7 @@ TEST(capacity, a_stream_goes_on_when_one_place_is_free_though_others_keep_theirs
   EXPECT_EQ(c.noticed(s), notices{notice_kind::room});
 }
 
-TEST(capacity, what_cannot_run_does_not_hold_its_stream_back_when_a_place_is_free) {
+TEST(capacity, unrunnable_closure_does_not_block_its_stream_when_a_place_is_free) {
   config small;
   small.closures_max = 16;
   cluster c(small);
@@ -178,7 +178,7 @@ TEST(capacity, what_cannot_run_does_not_hold_its_stream_back_when_a_place_is_fre
   EXPECT_TRUE(c.core.has_room(s));
 }
 
-TEST(capacity, a_stream_that_is_closed_while_held_back_is_held_back_no_more) {
+TEST(capacity, closed_stream_is_no_longer_held_back) {
   config small;
   small.closures_max = 3;
   cluster c(small);

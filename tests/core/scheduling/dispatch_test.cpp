@@ -21,7 +21,7 @@ TEST(dispatch, an_assignment_carries_function_arguments_and_attempt) {
   EXPECT_EQ(c.fx().assignments, (std::vector{assignment{job[0], 1, c.function("f"), blob("1")}}));
 }
 
-TEST(dispatch, consecutive_closures_for_one_worker_travel_together) {
+TEST(dispatch, consecutive_closures_for_one_worker_are_sent_together) {
   cluster c;
   auto const w = c.attach({.slots = 3, .credits = 3});
   c.open({"f", "f", "f"});
@@ -59,7 +59,7 @@ TEST(dispatch, closures_prefetched_keep_schedule_order_across_functions) {
   EXPECT_EQ(c.held(w), closures({job[4], job[5], job[6], job[7], job[8]}));
 }
 
-TEST(dispatch, a_closure_that_nobody_can_run_waits_and_does_not_hold_up_the_rest) {
+TEST(dispatch, closure_without_a_capable_worker_does_not_block_the_rest) {
   cluster c;
   auto const w = c.attach({.functions = {"f"}});
   auto const job = c.open({"rare", "f"});
@@ -69,7 +69,7 @@ TEST(dispatch, a_closure_that_nobody_can_run_waits_and_does_not_hold_up_the_rest
   EXPECT_EQ(c.sent(able), closures({job[0]}));
 }
 
-TEST(dispatch, a_worker_that_joins_an_existing_class_gets_what_waits) {
+TEST(dispatch, worker_joining_an_existing_class_receives_waiting_closures) {
   cluster c;
   auto const a = c.attach();
   auto const job = c.open({"f", "f"});
@@ -78,7 +78,7 @@ TEST(dispatch, a_worker_that_joins_an_existing_class_gets_what_waits) {
   EXPECT_EQ(c.sent(b), closures({job[1]}));
 }
 
-TEST(dispatch, workers_with_overlapping_functions_share_what_both_can_run) {
+TEST(dispatch, workers_with_overlapping_functions_share_common_closures) {
   cluster c;
   auto const ab = c.attach({.functions = {"a", "b"}, .slots = 2, .credits = 2});
   auto const bc = c.attach({.functions = {"b", "c"}, .slots = 2, .credits = 2});
@@ -114,7 +114,7 @@ TEST(dispatch, a_class_that_ran_empty_and_returns_is_served_again) {
   EXPECT_EQ(c.sent(again), closures({job[1]}));
 }
 
-TEST(dispatch, an_open_session_that_was_served_dry_is_served_again) {
+TEST(dispatch, open_session_with_an_emptied_queue_is_served_again) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"}, left_open());

@@ -35,7 +35,7 @@ struct exclusive : testing::Test {
   }
 };
 
-TEST_F(exclusive, after_the_third_lost_worker_the_next_does_nothing_else) {
+TEST_F(exclusive, closure_runs_alone_after_three_lost_workers) {
   auto const bad = suspect();
   auto const others = c.open(names(5, "f"));
   auto const w = c.attach({.slots = 2, .credits = 8});
@@ -73,7 +73,7 @@ TEST_F(exclusive, session_receives_a_suspect_notice) {
   }
 }
 
-TEST_F(exclusive, not_before_the_third) {
+TEST_F(exclusive, two_lost_workers_are_not_enough) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
   auto const w = c.attach({.slots = 2, .credits = 2});
@@ -112,7 +112,7 @@ TEST_F(exclusive, start_is_logged_once) {
   EXPECT_TRUE(c.said().empty());
 }
 
-TEST_F(exclusive, a_job_that_bears_more_losses_still_ends_at_its_limit) {
+TEST_F(exclusive, job_with_a_higher_loss_limit_still_ends_at_that_limit) {
   auto spec = continue_all();
   spec.max_worker_failures = 5;
   auto const job = c.open_with(c.specs({"f"}), spec);
@@ -124,7 +124,7 @@ TEST_F(exclusive, a_job_that_bears_more_losses_still_ends_at_its_limit) {
   EXPECT_EQ(c.core.overview(c.now()).closures_exclusive, 0u);
 }
 
-TEST_F(exclusive, it_waits_while_workers_have_idle_slots_beside_work) {
+TEST_F(exclusive, closure_waits_for_an_empty_worker_although_slots_are_idle) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const work = c.open({"f", "f"});
   auto const bad = suspect();
@@ -138,7 +138,7 @@ TEST_F(exclusive, it_waits_while_workers_have_idle_slots_beside_work) {
   EXPECT_EQ(c.held(w), closures{bad});
 }
 
-TEST_F(exclusive, on_a_busy_cluster_a_worker_is_kept_empty_for_it) {
+TEST_F(exclusive, busy_cluster_empties_a_worker_for_the_closure) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const work = c.open({"f", "f"});
   auto const bad = suspect();
@@ -158,7 +158,7 @@ TEST_F(exclusive, on_a_busy_cluster_a_worker_is_kept_empty_for_it) {
   EXPECT_EQ(c.held(w), (closures{queued[1], queued[2]}));
 }
 
-TEST_F(exclusive, the_worker_whose_work_is_young_is_kept_empty_and_later_another) {
+TEST_F(exclusive, worker_with_the_newest_work_is_emptied_first_and_later_another) {
   auto const slow = c.attach({.slots = 2, .credits = 2, .index = 0});
   auto const long_ones = c.open({"f", "f"});
   c.advance(1s);
@@ -192,7 +192,7 @@ TEST_F(exclusive, another_worker_is_emptied_when_the_first_leaves) {
   EXPECT_EQ(emptied_for(bad), "worker:1");
 }
 
-TEST_F(exclusive, a_worker_is_not_kept_empty_for_one_that_has_ended) {
+TEST_F(exclusive, worker_is_not_emptied_for_a_closure_that_has_ended) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const work = c.open({"f", "f"});
   auto const bad = suspect();
@@ -205,7 +205,7 @@ TEST_F(exclusive, a_worker_is_not_kept_empty_for_one_that_has_ended) {
   EXPECT_EQ(c.core.overview(c.now()).closures_exclusive, 0u);
 }
 
-TEST_F(exclusive, each_has_a_worker_of_its_own_and_one_that_cannot_run_holds_nobody_up) {
+TEST_F(exclusive, each_closure_gets_its_own_worker_and_unrunnable_ones_block_nothing) {
   closures nowhere;
   for (int i = 0; i < 40; ++i)
     nowhere.push_back(suspect({.functions = {"gone" + std::to_string(i)}}));
@@ -226,7 +226,7 @@ TEST_F(exclusive, each_has_a_worker_of_its_own_and_one_that_cannot_run_holds_nob
   EXPECT_EQ(c.held(w).size() + c.held(other).size(), 2u);
 }
 
-TEST_F(exclusive, its_options_hold) {
+TEST_F(exclusive, closure_options_still_apply) {
   closure_options o;
   o.resources = {{"gpu", 2}};
   o.labels = {{"zone", "a"}};
@@ -265,7 +265,7 @@ TEST_F(exclusive, a_worker_that_has_its_resources_in_use_can_be_kept_empty) {
   EXPECT_EQ(c.state(queued[0]), closure_state::queued);
 }
 
-TEST_F(exclusive, it_stays_so_when_it_waits_for_a_time_in_between) {
+TEST_F(exclusive, closure_stays_exclusive_while_it_waits_for_a_retry) {
   auto const bad = suspect();
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto failed = c.bad(w, bad, "ps is away", failure_kind::dependency_lost);
@@ -281,7 +281,7 @@ TEST_F(exclusive, it_stays_so_when_it_waits_for_a_time_in_between) {
   EXPECT_EQ(c.held(w), closures{bad});
 }
 
-TEST_F(exclusive, a_worker_that_comes_back_with_it_still_does_nothing_else) {
+TEST_F(exclusive, returning_worker_still_runs_the_closure_alone) {
   auto const bad = suspect();
   joining const same{.slots = 2, .credits = 4, .incarnation = 42};
   auto const w = c.attach(same);
@@ -296,7 +296,7 @@ TEST_F(exclusive, a_worker_that_comes_back_with_it_still_does_nothing_else) {
   EXPECT_EQ(c.held(back), others.closures);
 }
 
-TEST_F(exclusive, a_worker_that_turns_out_to_live_is_no_loss) {
+TEST_F(exclusive, worker_that_returns_is_not_counted_as_lost) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
   joining const same{.incarnation = 42};
@@ -326,7 +326,7 @@ TEST_F(exclusive, worker_gets_other_closures_once_its_closure_is_not_exclusive) 
   EXPECT_EQ(c.held(back), closures{others[1]});
 }
 
-TEST_F(exclusive, what_workers_build_waits_until_it_has_ended) {
+TEST_F(exclusive, builds_wait_until_the_closure_has_ended) {
   auto const bad = suspect();
   auto const w = c.attach({.functions = {"f", "make"}, .slots = 2, .credits = 4});
   create_per_worker e;
@@ -337,7 +337,7 @@ TEST_F(exclusive, what_workers_build_waits_until_it_has_ended) {
   EXPECT_EQ(c.held(w).size(), 1u) << "the build";
 }
 
-TEST_F(exclusive, a_worker_that_drains_ends_it_first) {
+TEST_F(exclusive, draining_worker_finishes_the_closure) {
   auto const bad = suspect();
   auto const w = c.attach({.slots = 2, .credits = 2});
   c.step(worker_drain{w, false});
@@ -346,7 +346,7 @@ TEST_F(exclusive, a_worker_that_drains_ends_it_first) {
   EXPECT_EQ(c.state(bad), closure_state::succeeded);
 }
 
-TEST_F(exclusive, gangs_and_it_do_not_block_each_other) {
+TEST_F(exclusive, gangs_and_exclusive_closures_do_not_block_each_other) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const work = c.open({"f", "f"});
   auto const bad = suspect();
@@ -361,7 +361,7 @@ TEST_F(exclusive, gangs_and_it_do_not_block_each_other) {
   EXPECT_EQ(c.held(w), gang.closures);
 }
 
-TEST_F(exclusive, the_overview_lists_the_oldest_until_they_have_ended) {
+TEST_F(exclusive, overview_lists_the_oldest_closures_until_they_end) {
   closures all;
   names functions;
   for (int i = 0; i < 25; ++i) functions.push_back("f" + std::to_string(i));

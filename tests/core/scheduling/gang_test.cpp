@@ -27,7 +27,7 @@ TEST(gang, starts_when_there_is_an_idle_slot_for_each) {
   EXPECT_EQ(c.job(job.id).counts.running, 3u);
 }
 
-TEST(gang, others_go_past_it_while_it_waits) {
+TEST(gang, other_closures_run_while_it_waits) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const single = c.open({"f"});
@@ -41,7 +41,7 @@ TEST(gang, others_go_past_it_while_it_waits) {
   EXPECT_EQ(c.held(w), (closures{job[0], job[1]}));
 }
 
-TEST(gang, one_that_has_waited_long_has_workers_kept_free_for_it) {
+TEST(gang, workers_are_kept_free_for_a_gang_that_has_waited_long) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const first = c.open({"f", "f"});
@@ -56,7 +56,7 @@ TEST(gang, one_that_has_waited_long_has_workers_kept_free_for_it) {
   EXPECT_EQ(c.held(w), (closures{job[1], queued[0]})) << "afterwards all is as before";
 }
 
-TEST(gang, one_that_can_never_start_keeps_nothing_from_others) {
+TEST(gang, gang_that_can_never_start_blocks_nothing) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with(gang(c, 2));
@@ -91,7 +91,7 @@ TEST(gang, waits_for_delays_and_inputs_of_its_members) {
   EXPECT_EQ(c.held(w).size(), 2u);
 }
 
-TEST(gang, if_one_ends_before_the_start_the_others_are_cancelled) {
+TEST(gang, member_that_ends_before_the_start_cancels_the_others) {
   cluster c;
   c.attach();
   auto const job = c.open_with(gang(c, 3), continue_all());
@@ -127,7 +127,7 @@ TEST(gang, a_reserved_worker_that_is_lost_frees_the_others) {
   EXPECT_EQ(c.held(a).size(), 1u) << "one worker cannot run the gang, so others go on";
 }
 
-TEST(gang, names_are_of_a_request) {
+TEST(gang, names_are_local_to_a_request) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const one = c.open_with(gang(c, 1));
@@ -135,7 +135,7 @@ TEST(gang, names_are_of_a_request) {
   EXPECT_EQ(c.held(w), (closures{one[0], other[0]})) << "two gangs of one, not one of two";
 }
 
-TEST(gang, one_that_would_wait_for_itself_is_refused) {
+TEST(gang, gang_that_would_wait_for_itself_is_rejected) {
   cluster c;
   auto const needing = [&](std::string name, std::uint32_t position) {
     auto spec = member(c, std::move(name));
@@ -153,7 +153,7 @@ TEST(gang, one_that_would_wait_for_itself_is_refused) {
   EXPECT_FALSE(refused({member(c, "a"), member(c, "a"), needing("b", 0), needing("b", 1)}));
 }
 
-TEST(gang, bad_ones_are_refused) {
+TEST(gang, invalid_gangs_are_rejected) {
   cluster c;
   EXPECT_EQ(
       c.status_of(open_session{{}, {}, gang(c, 1'025)}),

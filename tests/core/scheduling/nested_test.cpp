@@ -28,12 +28,12 @@ struct nested : testing::Test {
   }
 };
 
-TEST_F(nested, a_worker_is_told_how_many_may_wait) {
+TEST_F(nested, worker_receives_the_limit_of_waiting_closures) {
   c.attach({.slots = 2, .credits = 9});
   EXPECT_EQ(c.fx().welcomes.at(0).nested_max, 7u);
 }
 
-TEST_F(nested, what_waits_gives_its_slot_to_another_and_still_runs) {
+TEST_F(nested, waiting_closure_frees_its_slot_and_stays_running) {
   auto const job = c.open(many(3));
   EXPECT_EQ(c.held(w), closures({job[0]}));
   wait(job[0]);
@@ -47,7 +47,7 @@ TEST_F(nested, what_waits_gives_its_slot_to_another_and_still_runs) {
   EXPECT_TRUE(c.core.closures().explain(job[0], c.now())->waits);
 }
 
-TEST_F(nested, ten_deep_on_one_slot) {
+TEST_F(nested, ten_levels_run_on_one_slot) {
   joining const deep{.functions = {"g"}, .slots = 1, .credits = 16, .job = "deep"};
   w = c.attach(deep);
   std::vector<closure_id> chain;
@@ -65,7 +65,7 @@ TEST_F(nested, ten_deep_on_one_slot) {
   EXPECT_EQ(c.core.workers().find("deep", 0)->waiting, 0u);
 }
 
-TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_is_free) {
+TEST_F(nested, resumed_closure_runs_at_once_and_nothing_is_sent_until_a_slot_is_free) {
   auto const job = c.open(many(4));
   wait(job[0]);
   go_on(job[0]);
@@ -119,7 +119,7 @@ TEST_F(nested, too_many_waits_break_the_protocol) {
       std::string::npos);
 }
 
-TEST_F(nested, what_waited_when_its_worker_died_is_not_blamed) {
+TEST_F(nested, waiting_closure_of_a_lost_worker_is_not_blamed) {
   auto s = continue_all();
   s.max_worker_failures = 1;
   auto const job = c.open(many(2), s);
@@ -129,7 +129,7 @@ TEST_F(nested, what_waited_when_its_worker_died_is_not_blamed) {
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
 }
 
-TEST_F(nested, it_waits_on_after_a_broken_connection) {
+TEST_F(nested, closure_still_waits_after_a_reconnect) {
   auto const job = c.open(many(4));
   wait(job[0]);
   c.wait(8s);
@@ -144,7 +144,7 @@ TEST_F(nested, it_waits_on_after_a_broken_connection) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
-TEST_F(nested, it_may_have_gone_on_while_the_connection_was_broken) {
+TEST_F(nested, closure_can_resume_during_a_disconnect) {
   auto const job = c.open(many(3));
   wait(job[0]);
   c.wait(8s);
@@ -156,7 +156,7 @@ TEST_F(nested, it_may_have_gone_on_while_the_connection_was_broken) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
-TEST_F(nested, what_runs_beyond_the_slots_still_runs_after_a_broken_connection) {
+TEST_F(nested, closure_beyond_the_slots_still_runs_after_a_reconnect) {
   auto const job = c.open(many(2));
   wait(job[0]);
   worker_results begun{w, {}, {}, {}, {}};
@@ -190,7 +190,7 @@ TEST_F(nested, an_answer_makes_room_for_a_wait_in_the_same_message) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
-TEST_F(nested, nothing_is_prefetched_where_something_waits) {
+TEST_F(nested, nothing_is_prefetched_to_a_worker_with_a_waiting_closure) {
   c.leave(w);
   w = c.attach({.slots = 1, .credits = 8, .index = 0});
   auto const warm = c.open(many(20));  // quick answers widen its window
@@ -209,7 +209,7 @@ TEST_F(nested, nothing_is_prefetched_where_something_waits) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
-TEST_F(nested, a_worker_that_drains_finishes_what_waits_and_gets_nothing) {
+TEST_F(nested, draining_worker_finishes_waiting_closures_and_receives_none) {
   auto const job = c.open(many(2));
   c.step(worker_drain{w, true});
   wait(job[0]);
@@ -220,7 +220,7 @@ TEST_F(nested, a_worker_that_drains_finishes_what_waits_and_gets_nothing) {
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
 }
 
-TEST_F(nested, a_cancelled_job_stops_what_waits) {
+TEST_F(nested, cancelled_job_stops_waiting_closures) {
   auto const job = c.open(many(1));
   wait(job[0]);
   c.ask(cancel_session{{}, job.id});

@@ -68,7 +68,7 @@ TEST(placement, keeps_schedule_order_when_the_count_of_a_session_wraps) {
   EXPECT_EQ(orders, (std::vector<std::uint32_t>{~1u, ~0u, 0, 1}));
 }
 
-TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own) {
+TEST(placement, prefetching_turn_takes_at_most_64_closures_of_a_session) {
   bench b;
   worker_slots w;
   w.slots = 0;  // prefetching only
@@ -85,7 +85,7 @@ TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own)
                        {one, 64}, {other, 64}, {one, 36}, {other, 36}}));
 }
 
-TEST(placement, an_idle_worker_gets_one_a_turn_and_not_more_than_the_window_ahead) {
+TEST(placement, idle_worker_gets_one_closure_per_turn_within_its_window) {
   bench b;
   worker_slots w;
   w.slots = w.window = 5;
@@ -124,7 +124,7 @@ TEST(placement, a_session_without_turns_has_left_every_ring) {
   EXPECT_EQ(b.next(run), nullptr);
 }
 
-TEST(placement, the_last_worker_of_a_class_takes_the_class_with_it) {
+TEST(placement, last_worker_of_a_class_removes_the_class) {
   bench b;
   auto& left = b.join({}, {b.f("f"), b.f("g")});
   auto& right = b.join({}, {b.f("g"), b.f("f"), b.f("f")});

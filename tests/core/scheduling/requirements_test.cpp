@@ -41,7 +41,7 @@ TEST(affinity, a_closure_waits_for_its_task) {
   EXPECT_EQ(c.held(second), closures{job[0]});
 }
 
-TEST(affinity, to_a_job_is_to_any_of_its_tasks) {
+TEST(affinity, affinity_to_a_job_matches_any_of_its_tasks) {
   cluster c;
   c.attach();
   auto const job = c.open_with({with(c, on_task("gpu"))});
@@ -50,7 +50,7 @@ TEST(affinity, to_a_job_is_to_any_of_its_tasks) {
   EXPECT_EQ(c.held(gpu), closures{job[0]});
 }
 
-TEST(affinity, a_lost_task_keeps_its_closures_waiting_for_it) {
+TEST(affinity, closures_wait_for_a_lost_task) {
   cluster c;
   auto const first = c.attach({.index = 0});
   auto const second = c.attach({.index = 1});
@@ -62,7 +62,7 @@ TEST(affinity, a_lost_task_keeps_its_closures_waiting_for_it) {
   EXPECT_EQ(c.held(again), closures{job[0]});
 }
 
-TEST(labels, all_of_them_must_match) {
+TEST(labels, all_labels_must_match) {
   cluster c;
   auto o = where("zone", "a");
   o.labels.push_back({"disk", "ssd"});
@@ -93,7 +93,7 @@ TEST(resources, unsatisfiable_request_is_reported) {
   EXPECT_EQ(need(c, job[0]), (unmet_need{unmet_need::kind::resource, "gpu", {}, 3, 1}));
 }
 
-TEST(resources, come_back_after_a_failure_a_retry_and_a_loss) {
+TEST(resources, are_released_after_a_failure_a_retry_and_a_loss) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2, .resources = {{"gpu", 1}}});
   auto retried = taking("gpu");
@@ -111,7 +111,7 @@ TEST(resources, come_back_after_a_failure_a_retry_and_a_loss) {
   EXPECT_EQ(c.held(again), closures{job[1]});
 }
 
-TEST(resources, of_a_cancelled_one_are_free_when_it_answers) {
+TEST(resources, of_a_cancelled_closure_are_released_by_its_answer) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2, .resources = {{"gpu", 1}}});
   auto const job = c.open_with({with(c, taking("gpu")), with(c, taking("gpu"))}, continue_all());
@@ -121,7 +121,7 @@ TEST(resources, of_a_cancelled_one_are_free_when_it_answers) {
   EXPECT_EQ(c.held(w), closures{job[1]});
 }
 
-TEST(requirements, priority_and_order_hold_among_what_a_worker_can_take) {
+TEST(requirements, priority_and_order_hold_among_runnable_closures) {
   cluster c;
   auto urgent = where("zone", "b");
   urgent.priority = 10;
@@ -166,7 +166,7 @@ TEST(requirements, too_many_concurrent_requests_are_refused) {
             "job");
 }
 
-TEST(requirements, bad_ones_are_named) {
+TEST(requirements, invalid_requirements_are_rejected_by_name) {
   cluster c;
   auto const refused = [&](closure_options o) {
     auto const got = c.status_of(open_session{{}, {}, {with(c, std::move(o))}});

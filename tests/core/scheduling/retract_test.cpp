@@ -38,7 +38,7 @@ struct retract : testing::Test {
   }
 };
 
-TEST_F(retract, what_was_prefetched_is_queued_and_says_where_it_is) {
+TEST_F(retract, prefetched_closure_is_queued_and_shows_its_worker) {
   send_eight();
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   EXPECT_EQ(c.core.closures().find(job[0])->sent_to, "");
@@ -53,7 +53,7 @@ TEST_F(retract, what_was_prefetched_is_queued_and_says_where_it_is) {
   EXPECT_EQ(c.core.closures().explain(job[1], c.now())->worker, "worker:0");
 }
 
-TEST_F(retract, the_next_one_runs_when_a_slot_is_free_and_its_time_begins_there) {
+TEST_F(retract, next_closure_starts_when_a_slot_becomes_free) {
   send_eight();
   c.wait(3s);
   c.succeed(w, job[0]);
@@ -65,7 +65,7 @@ TEST_F(retract, the_next_one_runs_when_a_slot_is_free_and_its_time_begins_there)
   EXPECT_EQ(a.ended - a.started, 2s);
 }
 
-TEST_F(retract, a_measured_time_of_execution_is_the_one_that_counts) {
+TEST_F(retract, measured_execution_time_takes_precedence) {
   send_eight();
   c.wait(3s);
   auto r = c.good(w, job[0]);
@@ -80,7 +80,7 @@ TEST_F(retract, a_measured_time_of_execution_is_the_one_that_counts) {
   }
 }
 
-TEST_F(retract, a_worker_may_say_that_it_runs_another_than_the_oldest) {
+TEST_F(retract, worker_can_report_that_it_runs_a_newer_closure_first) {
   send_eight();
   c.wait(1s);
   start(w, job[3], 20ms);
@@ -117,7 +117,7 @@ TEST_F(retract, prefetched_closures_move_to_idle_workers) {
   EXPECT_EQ(c.past.metrics().retracted, 7u);
 }
 
-TEST_F(retract, of_a_worker_that_gets_on_the_idle_ones_get_their_share) {
+TEST_F(retract, idle_workers_receive_a_share_of_a_progressing_worker) {
   send_eight();
   auto const other = c.attach({.slots = 1, .credits = 8, .index = 1});
   c.wait(30ms);
@@ -129,7 +129,7 @@ TEST_F(retract, of_a_worker_that_gets_on_the_idle_ones_get_their_share) {
   EXPECT_EQ(c.held(other), closures({job[2]}));
 }
 
-TEST_F(retract, only_what_the_idle_worker_can_run_is_asked_for) {
+TEST_F(retract, only_closures_that_the_idle_worker_can_run_are_retracted) {
   send_eight();
   c.attach({.functions = {"g"}, .slots = 1, .credits = 8, .index = 1});
   wait_for_retraction();
@@ -152,7 +152,7 @@ TEST_F(retract, closure_started_before_the_request_is_answered_normally) {
   EXPECT_EQ(c.state(job[2]), closure_state::running);
 }
 
-TEST_F(retract, what_was_cancelled_meanwhile_is_not_run_again) {
+TEST_F(retract, closure_cancelled_during_retraction_is_not_run_again) {
   send_eight();
   c.attach({.slots = 1, .credits = 8, .index = 1});
   wait_for_retraction();
@@ -169,7 +169,7 @@ TEST_F(retract, returning_a_closure_that_is_not_held_disconnects_the_worker) {
   EXPECT_EQ(c.fx().disconnects[0].status.code, code::invalid_argument);
 }
 
-TEST_F(retract, of_a_lost_worker_only_what_ran_is_suspected) {
+TEST_F(retract, only_running_closures_of_a_lost_worker_are_suspected) {
   send_eight();
   c.lose(w);
   for (auto const id : job.closures) {

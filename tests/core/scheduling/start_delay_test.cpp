@@ -32,16 +32,17 @@ TEST_F(start_delay, is_logged_once_for_each_worker_that_waits) {
   c.attach();
   EXPECT_TRUE(c.said().empty()) << "worker:0 does not wait";
   auto const w = c.attach();
-  EXPECT_EQ(c.said(), (std::vector{log_event{log_event_kind::worker_start_delayed, "worker:1",
-                                             "will get its first closure after a start delay of 2000 "
-                                             "ms"}}));
+  EXPECT_EQ(c.said(),
+            (std::vector{log_event{log_event_kind::worker_start_delayed, "worker:1",
+                                   "will get its first closure after a start delay of 2000 "
+                                   "ms"}}));
   EXPECT_EQ(history::severity_of(c.said()[0].kind), coordination::severity::info);
   c.advance(2s);
   EXPECT_TRUE(c.said().empty());
   c.lose(w);
 }
 
-TEST_F(start_delay, no_closure_comes_before) {
+TEST_F(start_delay, no_closure_is_sent_before_it_elapses) {
   cluster c(staggered({}));
   auto const w = c.attach({.index = 1});
   auto const job = c.open({"f"});
@@ -72,7 +73,7 @@ TEST_F(start_delay, is_not_repeated_for_a_known_incarnation) {
   EXPECT_TRUE(c.held(c.attach(fresh)).empty());
 }
 
-TEST_F(start_delay, goes_with_the_worker) {
+TEST_F(start_delay, ends_with_the_worker) {
   cluster c(staggered({}));
   auto const w = c.attach({.index = 1});
   c.leave(w);
@@ -97,7 +98,7 @@ struct given_up : testing::Test {
   cluster c{soon()};
 };
 
-TEST_F(given_up, what_can_only_run_there_fails) {
+TEST_F(given_up, closures_bound_to_the_worker_fail) {
   c.lose(c.attach({.index = 3}), "kernel panic");
   auto const job = only_on(3);
   EXPECT_EQ(c.task(3).lost_since, start);
@@ -124,7 +125,7 @@ TEST_F(given_up, returned_worker_is_not_given_up) {
   EXPECT_EQ(c.task(3).lost_since, never);
 }
 
-TEST_F(given_up, a_row_that_nobody_waits_for_goes_after_the_retention) {
+TEST_F(given_up, row_without_waiting_closures_is_removed_after_the_retention) {
   c.lose(c.attach({.index = 3}));
   c.advance(10min);
   EXPECT_FALSE(c.core.workers().find("worker", 3));
@@ -139,7 +140,7 @@ TEST_F(given_up, a_drained_worker_does_not_count_as_having_a_function) {
   EXPECT_EQ(c.status_of(open_session{{}, strict, c.specs({"f"})}).code, code::failed_precondition);
 }
 
-TEST_F(given_up, more_lost_workers_than_a_closure_counts_are_no_limit) {
+TEST_F(given_up, unlimited_session_survives_more_losses_than_the_counter_holds) {
   session_spec s;
   s.max_worker_failures = 256;
   EXPECT_EQ(c.status_of(open_session{{}, s, {}}).message,

@@ -8,14 +8,14 @@ names many(std::size_t n) {
   return names(n, "f");
 }
 
-TEST(window, nothing_is_prefetched_to_a_worker_that_has_not_shown_that_it_is_quick) {
+TEST(window, nothing_is_prefetched_before_a_worker_has_proved_fast) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 16});
   c.open(many(10));
   EXPECT_EQ(c.held(w).size(), 2u);
 }
 
-TEST(window, doubles_while_closures_come_back_quickly_up_to_the_credits) {
+TEST(window, doubles_up_to_the_credits_while_closures_finish_quickly) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 11});
   auto const job = c.open(many(100));
@@ -29,7 +29,7 @@ TEST(window, doubles_while_closures_come_back_quickly_up_to_the_credits) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 8, 7, 6, 11}));
 }
 
-TEST(window, a_full_worker_is_sent_more_when_half_of_it_is_answered_and_then_up_to_the_whole) {
+TEST(window, full_worker_is_refilled_when_half_of_its_window_is_answered) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 8});
   auto const job = c.open(many(100));
@@ -43,7 +43,7 @@ TEST(window, a_full_worker_is_sent_more_when_half_of_it_is_answered_and_then_up_
   EXPECT_EQ(sizes, (std::vector<std::size_t>{7, 6, 5, 8, 7, 6, 5, 8}));
 }
 
-TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
+TEST(window, halves_down_to_the_slots_while_closures_are_slow) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 16});
   auto const job = c.open(many(100));
@@ -62,7 +62,7 @@ TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
   EXPECT_EQ(sizes.back(), 2u);
 }
 
-TEST(window, grows_again_after_the_slowest_of_times) {
+TEST(window, grows_again_after_the_slowest_closures) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 16});
   auto const job = c.open(many(100));
@@ -75,7 +75,7 @@ TEST(window, grows_again_after_the_slowest_of_times) {
   EXPECT_EQ(c.held(w).size(), 4u);
 }
 
-TEST(window, stays_where_it_is_for_closures_neither_quick_nor_slow) {
+TEST(window, is_unchanged_for_closures_that_are_neither_fast_nor_slow) {
   for (auto const took : {10ms, 50ms}) {
     cluster c;
     auto const w = c.attach({.slots = 1, .credits = 16});

@@ -19,7 +19,7 @@ std::vector<session_id> listed(cluster const& c) {
   return ids;
 }
 
-TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
+TEST(ended_sessions, ended_session_remains_visible) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -41,7 +41,7 @@ TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
 }
 
-TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
+TEST(ended_sessions, held_values_become_rows) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({}, resumable_values(continue_all())).id;
@@ -63,7 +63,7 @@ TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
       << "what its client left behind is no news";
 }
 
-TEST(ended_sessions, the_error_of_a_generation_that_was_raised_stays_with_it) {
+TEST(ended_sessions, raised_error_of_a_generation_remains_visible) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({}, resumable_values()).id;
@@ -75,7 +75,7 @@ TEST(ended_sessions, the_error_of_a_generation_that_was_raised_stays_with_it) {
   EXPECT_EQ(c.job(s).error->message, "no such file");
 }
 
-TEST(ended_sessions, work_that_was_left_behind_makes_it_cancelled) {
+TEST(ended_sessions, unfinished_work_makes_the_session_cancelled) {
   cluster c;
   auto const s = c.stream();
   c.schedule(s, {"f"});
@@ -83,7 +83,7 @@ TEST(ended_sessions, work_that_was_left_behind_makes_it_cancelled) {
   EXPECT_EQ(c.job(s).state, job_state::cancelled);
 }
 
-TEST(ended_sessions, one_that_never_had_a_closure_goes_at_once) {
+TEST(ended_sessions, session_without_closures_is_removed_at_once) {
   cluster c;
   auto const s = c.stream();
   c.step(close_session{s});
@@ -91,7 +91,7 @@ TEST(ended_sessions, one_that_never_had_a_closure_goes_at_once) {
   EXPECT_FALSE(c.core.sessions().find(s));
 }
 
-TEST(ended_sessions, it_takes_nothing_any_more) {
+TEST(ended_sessions, ended_session_rejects_every_request) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({}, by_call()).id;
@@ -162,7 +162,7 @@ TEST(ended_sessions, ended_sessions_are_evicted_before_finished_jobs) {
   EXPECT_TRUE(c.core.sessions().find(job.id));
 }
 
-TEST(ended_sessions, one_may_be_deleted) {
+TEST(ended_sessions, ended_session_can_be_deleted) {
   cluster c;
   auto const s = ended(c, c.attach());
   EXPECT_TRUE(c.status_of(delete_session{{}, s}).ok());

@@ -12,7 +12,7 @@ session_spec named(session_spec s) {
   return s;
 }
 
-TEST(failed, a_job_says_so_once_when_it_has_ended) {
+TEST(failed, job_failure_is_logged_once_when_the_job_has_ended) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f", "f"}, named(fail_fast()));
@@ -59,7 +59,7 @@ TEST(failed, a_deadline_is_a_failure_without_failed_closures) {
             "failed: the deadline of 1000 ms passed with 1 closure waiting and 0 running");
 }
 
-TEST(failed, success_and_cancel_are_no_failures) {
+TEST(failed, success_and_cancel_are_not_logged) {
   cluster c;
   auto const w = c.attach();
   auto const good = c.open({"f"});
@@ -72,7 +72,7 @@ TEST(failed, success_and_cancel_are_no_failures) {
   EXPECT_TRUE(c.said().empty());
 }
 
-TEST(failed, a_session_says_so_when_an_error_ends_what_it_was_doing) {
+TEST(failed, session_failure_is_logged_when_an_error_ends_its_generation) {
   cluster c;
   auto const w = c.attach();
   for (auto const& spec : {streaming(named(fail_fast())), resumable_values(named(fail_fast()))}) {
@@ -86,7 +86,7 @@ TEST(failed, a_session_says_so_when_an_error_ends_what_it_was_doing) {
   }
 }
 
-TEST(failed, of_a_session_that_goes_on_only_the_outcomes_tell) {
+TEST(failed, session_that_continues_on_error_logs_nothing) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream(continue_all());

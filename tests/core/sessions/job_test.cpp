@@ -21,7 +21,7 @@ TEST(job, without_closures_has_succeeded_at_once) {
   EXPECT_FALSE(c.job(job.id).open);
 }
 
-TEST(job, left_open_goes_on_until_it_is_sealed) {
+TEST(job, open_job_runs_until_it_is_sealed) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"}, left_open());
@@ -54,7 +54,7 @@ TEST(job, is_queued_until_a_worker_gets_its_first_closure) {
   EXPECT_EQ(c.job(job.id).state, job_state::running) << "it has started";
 }
 
-TEST(job, cancelled_before_its_start_counts_as_cancelled_alone) {
+TEST(job, cancelled_before_its_start_counts_only_as_cancelled) {
   cluster c;
   auto const job = c.open({"f"});
   c.ask(cancel_session{{}, job.id});
@@ -70,7 +70,7 @@ TEST(job, sessions_of_clients_are_never_queued) {
   EXPECT_EQ(c.job(c.stream()).state, job_state::running);
 }
 
-TEST(job, sealing_one_with_nothing_left_ends_it) {
+TEST(job, sealing_an_empty_job_ends_it) {
   cluster c;
   auto const job = c.open({}, left_open());
   EXPECT_EQ(c.job(job.id).state, job_state::queued);
@@ -79,7 +79,7 @@ TEST(job, sealing_one_with_nothing_left_ends_it) {
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{}) << "again is no error";
 }
 
-TEST(job, a_sealed_one_takes_no_more_closures) {
+TEST(job, sealed_job_rejects_more_closures) {
   cluster c;
   auto const job = c.open({"f"});
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}),
@@ -88,7 +88,7 @@ TEST(job, a_sealed_one_takes_no_more_closures) {
   EXPECT_EQ(c.job(job.id).counts.total(), 1u);
 }
 
-TEST(job, one_that_has_ended_or_is_ending_takes_no_more_closures) {
+TEST(job, ended_or_ending_job_rejects_more_closures) {
   cluster c;
   status const ended{code::failed_precondition,
                      "job_0000000000000001 has ended and accepts no more closures"};
@@ -100,7 +100,7 @@ TEST(job, one_that_has_ended_or_is_ending_takes_no_more_closures) {
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), ended);
 }
 
-TEST(job, unknown_ids_are_told_from_forgotten_ones) {
+TEST(job, unknown_and_removed_ids_get_different_errors) {
   cluster c;
   auto const job = c.open({});
   c.ask(delete_session{{}, job.id});
@@ -134,7 +134,7 @@ TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_sched
   EXPECT_EQ(c.job(job.id).counts.total(), 0u);
 }
 
-TEST(job, may_insist_that_somebody_has_the_function) {
+TEST(job, can_require_that_a_worker_has_the_function) {
   cluster c;
   auto picky = left_open();
   picky.require_function = true;
@@ -189,7 +189,7 @@ TEST(job, an_idempotency_key_is_free_again_when_its_job_is_forgotten) {
   EXPECT_TRUE(std::get<session_reply>(fresh.body).created);
 }
 
-TEST(job, of_one_session_does_not_touch_another) {
+TEST(job, failure_in_one_session_does_not_affect_another) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const bad = c.open({"f", "f"});

@@ -27,7 +27,7 @@ TEST(limits, a_worker_with_an_impossible_function_name_is_refused) {
   EXPECT_FALSE(c.core.workers().find("worker", 0));
 }
 
-TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
+TEST(limits, full_task_table_removes_the_task_that_has_been_dead_longest) {
   config small;
   small.tasks_max = 3;
   cluster c(small);
@@ -44,7 +44,7 @@ TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
   EXPECT_TRUE(c.core.workers().find("worker", 0));
 }
 
-TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
+TEST(limits, task_table_full_of_live_tasks_rejects_the_next) {
   config small;
   small.tasks_max = 2;
   cluster c(small);
@@ -71,7 +71,7 @@ TEST(limits, credits_are_clamped_and_the_worker_is_notified) {
   EXPECT_EQ(c.task(1).slots, 1u);
 }
 
-TEST(limits, slots_beyond_the_credits_are_no_use) {
+TEST(limits, slots_beyond_the_credits_are_unused) {
   cluster c;
   auto const w = c.attach({.slots = 10, .credits = 3});
   EXPECT_EQ(c.task(0).slots, 3u);

@@ -25,7 +25,7 @@ struct own_errors : testing::Test {
   join_session join(session_id of, join_mode mode) { return {{}, of, c.now() + 10s, mode}; }
 };
 
-TEST_F(own_errors, one_fails_alone_and_ends_no_generation) {
+TEST_F(own_errors, submitted_closure_fails_alone_and_ends_no_generation) {
   auto const other = schedule();
   auto const own = submit();
   c.fail(w, own, "its own");
@@ -37,7 +37,7 @@ TEST_F(own_errors, one_fails_alone_and_ends_no_generation) {
   EXPECT_EQ(c.job(s).error, std::nullopt);
 }
 
-TEST_F(own_errors, an_error_of_others_stops_none_that_runs_or_waits) {
+TEST_F(own_errors, error_of_a_generation_stops_no_submitted_closure) {
   auto const bad = schedule();
   auto const running = submit();
   auto const scheduled = schedule();
@@ -58,7 +58,7 @@ TEST_F(own_errors, an_error_of_others_stops_none_that_runs_or_waits) {
   EXPECT_EQ(c.job(s).generation, 2u);
 }
 
-TEST_F(own_errors, they_are_taken_while_a_generation_is_drained_and_others_are_not) {
+TEST_F(own_errors, submitted_closures_are_accepted_while_a_generation_drains) {
   auto const bad = schedule();
   auto const draining = schedule();
   c.fail(w, bad);
@@ -71,7 +71,7 @@ TEST_F(own_errors, they_are_taken_while_a_generation_is_drained_and_others_are_n
   EXPECT_EQ(c.job(s).generation, 2u);
 }
 
-TEST_F(own_errors, a_cancel_of_the_session_ends_them_too) {
+TEST_F(own_errors, cancelling_the_session_also_ends_submitted_closures) {
   auto const running = submit();
   for (int i = 0; i < 2; ++i) submit();
   auto const queued = submit();
@@ -82,7 +82,7 @@ TEST_F(own_errors, a_cancel_of_the_session_ends_them_too) {
   EXPECT_EQ(c.core.closures().find(running)->error->kind, failure_kind::cancelled);
 }
 
-TEST_F(own_errors, a_close_waits_for_them) {
+TEST_F(own_errors, closing_the_session_waits_for_submitted_closures) {
   auto const own = submit();
   c.step(close_session{s});
   EXPECT_EQ(c.job(s).state, job_state::running);
@@ -108,7 +108,7 @@ TEST_F(own_errors, closure_with_a_cancelled_input_reports_its_own_error) {
   EXPECT_EQ(told->error->kind, failure_kind::input);
 }
 
-TEST_F(own_errors, one_that_is_lost_while_its_session_drains_runs_again) {
+TEST_F(own_errors, submitted_closure_lost_while_its_session_drains_runs_again) {
   auto const v = c.attach({.functions = {"g"}, .slots = 1, .credits = 1});
   auto specs = c.specs({"g"});
   specs[0].own_error = true;
@@ -122,7 +122,7 @@ TEST_F(own_errors, one_that_is_lost_while_its_session_drains_runs_again) {
   EXPECT_EQ(c.state(id(token)), closure_state::queued);
 }
 
-TEST_F(own_errors, a_join_by_call_waits_for_them_and_an_error_does_not) {
+TEST_F(own_errors, join_by_call_waits_for_submitted_closures_and_an_error_does_not) {
   s = c.open({}, by_call()).id;
   auto specs = c.specs({"f", "f"});
   specs[1].own_error = true;
@@ -230,8 +230,7 @@ TEST_F(session_failures, the_lost_state_of_a_task_disturbs_no_submitted_call_but
   expect_undisturbed();
 }
 
-TEST_F(session_failures,
-       a_call_that_runs_where_the_state_was_lost_fails_once_the_task_is_given_up) {
+TEST_F(session_failures, call_bound_to_lost_state_fails_once_the_task_is_given_up) {
   auto const ps = c.attach({.slots = 1, .credits = 1, .incarnation = 1, .job = "ps"});
   auto specs = c.specs({"f"});
   specs[0].own_error = true;

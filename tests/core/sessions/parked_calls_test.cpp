@@ -26,7 +26,7 @@ TEST(parked_calls, a_join_is_answered_when_the_job_ends) {
   EXPECT_EQ(c.core.overview(c.now()).parked_calls, 0u);
 }
 
-TEST(parked_calls, every_join_of_a_job_is_answered_in_the_order_in_which_they_came) {
+TEST(parked_calls, joins_of_a_job_are_answered_in_order_of_arrival) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -60,7 +60,7 @@ TEST(parked_calls, a_join_is_answered_at_its_deadline) {
   EXPECT_EQ(c.fx().replies.size(), 1u) << "only the cancel is answered now";
 }
 
-TEST(parked_calls, a_join_whose_deadline_is_now_is_a_look) {
+TEST(parked_calls, join_with_an_immediate_deadline_returns_the_state) {
   cluster c;
   auto const job = c.open({"f"});
   auto const r = c.reply_to_event(join_session{{}, job.id, c.now()});
@@ -82,7 +82,7 @@ TEST(parked_calls, a_value_is_answered_when_its_closure_ends_not_the_job) {
   EXPECT_EQ(later, (reply{c.last_call(), {}, v}));
 }
 
-TEST(parked_calls, a_value_goes_on_waiting_while_its_closure_moves) {
+TEST(parked_calls, waiting_for_a_value_survives_a_lost_worker) {
   cluster c;
   auto const job = c.open({"f"});
   auto const call = c.park(await_value{{}, job[0], never});
@@ -92,7 +92,7 @@ TEST(parked_calls, a_value_goes_on_waiting_while_its_closure_moves) {
   EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data, blob("at last"));
 }
 
-TEST(parked_calls, a_value_that_failed_was_cancelled_or_given_up_says_so) {
+TEST(parked_calls, failed_cancelled_and_quarantined_values_report_the_reason) {
   cluster c;
   auto spec = continue_all();
   spec.max_worker_failures = 1;
@@ -135,7 +135,7 @@ TEST(parked_calls, are_answered_in_the_order_of_their_deadlines) {
   EXPECT_EQ(answered(c), (std::vector{early, between, late}));
 }
 
-TEST(parked_calls, a_caller_that_goes_away_is_forgotten) {
+TEST(parked_calls, disconnected_caller_is_removed) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -156,7 +156,8 @@ TEST(parked_calls, calls_beyond_the_limit_are_refused_at_once) {
   auto const job = c.open({"f"});
   auto const first = c.park(join_session{{}, job.id, never});
   c.park(await_value{{}, job[0], never});
-  status const full{code::resource_exhausted, "2 requests are already waiting for results, which is the limit"};
+  status const full{code::resource_exhausted,
+                    "2 requests are already waiting for results, which is the limit"};
   EXPECT_EQ(c.status_of(join_session{{}, job.id, never}), full);
   EXPECT_EQ(c.status_of(await_value{{}, job[0], never}), full);
   c.step(call_abandoned{first});

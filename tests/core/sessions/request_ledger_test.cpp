@@ -26,7 +26,7 @@ TEST(request_ledger, forget_returns_the_request_of_its_last_closure) {
   EXPECT_EQ(l.size(), 0u);
 }
 
-TEST(request_ledger, positions_begin_again_and_go_round_those_that_are_taken) {
+TEST(request_ledger, positions_wrap_and_skip_occupied_ranges) {
   constexpr std::uint32_t last = ~0u;
   request_ledger l;
   EXPECT_EQ(l.room_from(last - 2, 3), last - 2) << "up to the very last";

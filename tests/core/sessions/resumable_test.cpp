@@ -48,14 +48,14 @@ TEST_F(resumable_session, a_value_stays_until_its_token_is_released) {
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
 }
 
-TEST_F(resumable_session, a_failure_stays_too) {
+TEST_F(resumable_session, failure_is_kept) {
   schedule({"f"});
   auto const f = id(t[0]);
   c.fail(w, f, "broken");
   EXPECT_EQ(c.core.closures().find(f)->error->message, "broken");
 }
 
-TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_value) {
+TEST_F(resumable_session, closure_released_before_its_end_runs_and_keeps_no_value) {
   schedule({"f"});
   auto const f = id(t[0]);
   c.ask(release(s, {t[0]}));
@@ -157,7 +157,7 @@ TEST_F(resumable_session, continues_without_its_client_until_the_grace_period_en
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
 }
 
-TEST_F(resumable_session, a_client_that_comes_back_finds_everything) {
+TEST_F(resumable_session, returning_client_finds_its_values) {
   schedule({"f", "f", "f"});
   auto const all = closures({id(t[0]), id(t[1]), id(t[2])});
   c.step(suspend_session{s});
@@ -172,7 +172,7 @@ TEST_F(resumable_session, a_client_that_comes_back_finds_everything) {
   EXPECT_TRUE(c.core.sessions().find(s)) << "the lease has ended with the return";
 }
 
-TEST_F(resumable_session, a_client_that_comes_back_learns_of_the_error_it_missed) {
+TEST_F(resumable_session, returning_client_receives_the_error_it_missed) {
   schedule({"f", "f"});
   auto const all = closures({id(t[0]), id(t[1])});
   c.step(suspend_session{s});
@@ -189,14 +189,14 @@ TEST_F(resumable_session, a_client_that_comes_back_learns_of_the_error_it_missed
   EXPECT_EQ(r.failure.message, "missed");
 }
 
-TEST_F(resumable_session, cannot_be_resumed_when_it_is_gone_or_of_another_kind) {
+TEST_F(resumable_session, removed_sessions_and_other_kinds_cannot_be_resumed) {
   EXPECT_EQ(c.status_of(resume_session{{}, session_id{99}, {}}).code, code::not_found);
   EXPECT_EQ(c.status_of(resume_session{{}, c.stream(), {}}).code, code::failed_precondition);
   c.step(close_session{s});
   EXPECT_EQ(c.status_of(resume_session{{}, s, {}}).code, code::not_found);
 }
 
-TEST_F(resumable_session, asks_for_another_grace_within_limits) {
+TEST_F(resumable_session, grace_period_can_be_set_within_limits) {
   auto spec = resumable_values();
   spec.grace = 5s;
   auto const brief = c.open({}, spec).id;
@@ -210,7 +210,7 @@ TEST_F(resumable_session, asks_for_another_grace_within_limits) {
             wrong_field("session_grace", "must be between 0 and 86400 s"));
 }
 
-TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hour) {
+TEST_F(resumable_session, detached_session_lives_until_its_work_is_done_plus_one_hour) {
   auto spec = resumable_values();
   spec.detached = true;
   auto const d = c.open({}, spec).id;
@@ -227,14 +227,14 @@ TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hou
   EXPECT_EQ(c.job(d).state, job_state::succeeded);
 }
 
-TEST_F(resumable_session, an_operator_may_end_one_without_a_client) {
+TEST_F(resumable_session, operator_can_end_a_session_without_a_client) {
   EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
   c.step(suspend_session{s});
   EXPECT_EQ(c.status_of(delete_session{{}, s}), status{});
   EXPECT_FALSE(c.core.sessions().find(s));
 }
 
-TEST_F(resumable_session, held_values_have_a_limit_and_going_over_it_is_an_error_of_the_session) {
+TEST_F(resumable_session, exceeding_the_limit_of_held_values_is_an_error_of_the_session) {
   config small;
   small.value_bytes_max = 10;
   cluster k(small);
@@ -314,13 +314,13 @@ TEST_F(session_by_call, join_has_a_deadline) {
   EXPECT_EQ(c.ask(join(join_mode::drain, 0s))->status.code, code::deadline_exceeded);
 }
 
-TEST_F(session_by_call, done_says_whether_anything_is_left_without_waiting) {
+TEST_F(session_by_call, done_reports_remaining_work_without_waiting) {
   EXPECT_TRUE(joined(c.ask(join(join_mode::settle))).done);
   schedule({"f"});
   EXPECT_FALSE(joined(c.ask(join(join_mode::settle))).done);
 }
 
-TEST_F(session_by_call, exactly_one_of_many_callers_gets_the_error_and_nothing_runs_then) {
+TEST_F(session_by_call, exactly_one_of_many_callers_receives_the_error) {
   auto const ids = schedule({"f", "f", "f"});
   auto const j1 = c.park(join(join_mode::drain));
   auto const j2 = c.park(join(join_mode::drain));
@@ -355,7 +355,7 @@ TEST_F(session_by_call, a_full_queue_refuses) {
   EXPECT_TRUE(c.core.has_room(small));
 }
 
-TEST_F(session_by_call, one_that_is_stopping_takes_no_closures) {
+TEST_F(session_by_call, stopping_session_rejects_closures) {
   schedule({"f"});
   c.ask(cancel_session{{}, s});
   EXPECT_EQ(c.status_of(core::schedule{{}, s, c.specs({"f"})}).code, code::failed_precondition);

@@ -76,7 +76,7 @@ TEST_F(job_retry, rejection_contains_the_reason) {
   EXPECT_EQ(ask(session_id{77}).status.code, code::not_found);
 }
 
-TEST_F(job_retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
+TEST_F(job_retry, inputs_are_existing_values_or_closures_that_run_again) {
   auto const job = c.open_with(
       {with_args(c, "[1]"), with_args(c, "[2]"), with_args(c, "[]", {{{}, 0, 1}, {{}, 1, 1}})},
       continue_all());

@@ -39,7 +39,7 @@ TEST(session_table, knows_a_session_by_id_number_and_key) {
   EXPECT_EQ(table.invalid(), "");
 }
 
-TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
+TEST(session_table, reason_of_a_removal_is_kept_and_the_number_is_reused) {
   server_wide wide{time_point{}};
   changes told;
   session_table table{wide, told};
@@ -60,7 +60,7 @@ TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
   EXPECT_EQ(table.invalid(), "");
 }
 
-TEST(session_table, the_oldest_finished_job_goes_first) {
+TEST(session_table, oldest_finished_job_is_removed_first) {
   server_wide wide{time_point{}};
   changes told;
   session_table table{wide, told};

@@ -30,7 +30,7 @@ TEST(shutdown, new_calls_and_workers_are_refused) {
   EXPECT_EQ(c.job(job.id).counts.total(), 1u);
 }
 
-TEST(shutdown, what_a_stream_schedules_is_told_to_have_ended) {
+TEST(shutdown, closures_scheduled_on_a_stream_get_a_final_outcome) {
   cluster c;
   auto const s = c.stream();
   c.step(stop{});

@@ -11,7 +11,7 @@ std::string large(char c) {
   return R"({"$blob":")" + std::string(64, c) + R"(","bytes":5000000})";
 }
 
-struct let_go : testing::Test {
+struct released_inputs : testing::Test {
   closure_id made(std::string_view args, closures const& inputs = {}) {
     auto spec = c.specs({"f"}).front();
     spec.args = blob(args);
@@ -68,7 +68,7 @@ struct let_go : testing::Test {
   session_id s = c.open({}, resumable_values()).id;
 };
 
-TEST_F(let_go, a_chain_is_made_again_though_its_client_kept_the_last_alone) {
+TEST_F(released_inputs, lost_value_is_recomputed_from_released_inputs) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
@@ -95,7 +95,7 @@ TEST_F(let_go, a_chain_is_made_again_though_its_client_kept_the_last_alone) {
   EXPECT_FALSE(is_known(d) || is_known(b));
 }
 
-TEST_F(let_go, inputs_are_removed_with_the_value) {
+TEST_F(released_inputs, inputs_are_removed_with_the_value) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a, a}, large('b'));
   auto const other = ended("[3]", {a}, large('c'));
@@ -106,7 +106,7 @@ TEST_F(let_go, inputs_are_removed_with_the_value) {
   EXPECT_FALSE(is_known(a));
 }
 
-TEST_F(let_go, small_inputs_are_kept_with_the_closure) {
+TEST_F(released_inputs, small_inputs_are_kept_with_the_closure) {
   auto const small = ended("[1]", {}, "17");
   auto const b = ended("[2]", {small}, large('b'));
   release({small});
@@ -118,7 +118,7 @@ TEST_F(let_go, small_inputs_are_kept_with_the_closure) {
   EXPECT_EQ(told(call), large('x'));
 }
 
-TEST_F(let_go, what_the_server_has_is_not_made_again_and_needs_nothing) {
+TEST_F(released_inputs, value_on_the_server_is_not_recomputed_and_keeps_no_inputs) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
@@ -137,7 +137,7 @@ TEST_F(let_go, what_the_server_has_is_not_made_again_and_needs_nothing) {
   EXPECT_FALSE(is_known(b));
 }
 
-TEST_F(let_go, a_value_stays_for_a_closure_that_has_not_ended) {
+TEST_F(released_inputs, a_value_stays_for_a_closure_that_has_not_ended) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = made("[2]", {a});
   release({a});
@@ -151,7 +151,7 @@ TEST_F(let_go, a_value_stays_for_a_closure_that_has_not_ended) {
   EXPECT_FALSE(is_known(again)) << "a small value is at the server";
 }
 
-TEST_F(let_go, released_input_is_not_recomputed_for_new_requests) {
+TEST_F(released_inputs, released_input_is_not_recomputed_for_new_requests) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
@@ -162,7 +162,7 @@ TEST_F(let_go, released_input_is_not_recomputed_for_new_requests) {
   EXPECT_TRUE(is_known(b));
 }
 
-TEST_F(let_go, a_session_takes_them_along) {
+TEST_F(released_inputs, are_removed_with_their_session) {
   auto const a = ended("[1]", {}, large('a'));
   ended("[2]", {a}, large('b'));
   release({a});
@@ -171,7 +171,7 @@ TEST_F(let_go, a_session_takes_them_along) {
   EXPECT_EQ(c.core.violated_invariant(), "");
 }
 
-TEST_F(let_go, a_client_that_comes_back_without_them_lets_go_as_well) {
+TEST_F(released_inputs, resume_without_their_tokens_releases_the_values) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   c.step(suspend_session{s});
@@ -182,7 +182,7 @@ TEST_F(let_go, a_client_that_comes_back_without_them_lets_go_as_well) {
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
 }
 
-TEST_F(let_go, failed_recomputation_is_reported_and_keeps_only_the_record) {
+TEST_F(released_inputs, failed_recomputation_is_reported_and_keeps_only_the_record) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
@@ -195,7 +195,7 @@ TEST_F(let_go, failed_recomputation_is_reported_and_keeps_only_the_record) {
   EXPECT_TRUE(is_kept(a));
 }
 
-TEST_F(let_go, of_a_long_chain_the_server_is_given_a_copy_now_and_then) {
+TEST_F(released_inputs, values_in_a_long_chain_are_copied_to_the_server_periodically) {
   auto last = ended("[]", {}, large('a'));
   for (std::uint32_t i = 1; i <= lineage_book::copied_every * 2; ++i) {
     auto const next = ended("[]", {last}, large('a'));
@@ -208,7 +208,7 @@ TEST_F(let_go, of_a_long_chain_the_server_is_given_a_copy_now_and_then) {
 }
 
 // The server got no copies.
-TEST_F(let_go, too_many_levels_of_lost_inputs_are_refused) {
+TEST_F(released_inputs, too_many_levels_of_lost_inputs_are_refused) {
   auto last = ended("[]", {}, large('a'));
   for (std::uint32_t i = 1; i <= value_store::depth_max; ++i) {
     auto const next = ended("[]", {last}, large('a'));
@@ -223,7 +223,7 @@ TEST_F(let_go, too_many_levels_of_lost_inputs_are_refused) {
       << r->status.message;
 }
 
-TEST_F(let_go, value_is_copied_if_arguments_do_not_fit) {
+TEST_F(released_inputs, value_is_copied_if_arguments_do_not_fit) {
   std::string const args = "[" + std::string(30 << 20, ' ') + "1]";
   auto const a = ended(args, {}, large('a'));
   ended(args, {}, large('b'));
@@ -233,7 +233,7 @@ TEST_F(let_go, value_is_copied_if_arguments_do_not_fit) {
 }
 
 // Calls the core directly, because `cluster::step` checks all closures.
-TEST_F(let_go, oldest_kept_record_is_evicted_at_the_limit) {
+TEST_F(released_inputs, oldest_kept_record_is_evicted_at_the_limit) {
   closures all;
   auto const like = c.specs({"f"}).front();
   for (std::size_t i = 0; i <= lineage_book::alone_max + 1; ++i) {

@@ -71,7 +71,7 @@ TEST_F(lineage, lost_input_is_recomputed_on_demand) {
   EXPECT_EQ(c.core.closures().explain(a, c.now())->lost.how, attempt_end::value_lost);
 }
 
-TEST_F(lineage, a_value_that_was_in_the_memory_of_a_lost_worker_is_made_again) {
+TEST_F(lineage, value_in_the_memory_of_a_lost_worker_is_recomputed) {
   auto const name = R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":5000000})";
   auto const a = scheduled("[1]");
   c.succeed(w, a, name);
@@ -115,7 +115,7 @@ TEST_F(lineage, explanation_names_the_lost_input_its_size_owner_and_time) {
   }
 }
 
-TEST_F(lineage, it_is_told_as_many_workers_as_before) {
+TEST_F(lineage, recomputation_receives_the_same_number_of_workers) {
   session_spec declared;
   declared.num_workers = 7;
   auto const a = c.open({"f"}, declared)[0];
@@ -130,7 +130,7 @@ TEST_F(lineage, it_is_told_as_many_workers_as_before) {
   EXPECT_EQ(c.fx().assignments.at(0).num_workers, 0u) << "another job, which declares nothing";
 }
 
-TEST_F(lineage, whoever_fetches_it_waits_for_it) {
+TEST_F(lineage, fetches_of_the_value_wait_for_the_recomputation) {
   auto const a = on_disk("[1]");
   auto const first = c.park(await_value{{}, a, never});
   unreadable(a);
@@ -140,7 +140,7 @@ TEST_F(lineage, whoever_fetches_it_waits_for_it) {
     EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data.view(), value('z'));
 }
 
-TEST_F(lineage, inputs_that_were_lost_too_are_made_first) {
+TEST_F(lineage, lost_inputs_are_recomputed_first) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[,2]", {a});
   c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
@@ -157,7 +157,7 @@ TEST_F(lineage, inputs_that_were_lost_too_are_made_first) {
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('y'));
 }
 
-TEST_F(lineage, a_failure_of_the_second_run_is_told) {
+TEST_F(lineage, failure_of_the_recomputation_is_reported) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
@@ -197,7 +197,7 @@ TEST_F(lineage, value_is_recomputed_at_most_three_times) {
       << c.core.closures().find(b)->error->message;
 }
 
-TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
+TEST_F(lineage, released_input_of_the_lost_value_is_named) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
@@ -212,7 +212,7 @@ TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
       << message;
 }
 
-TEST_F(lineage, a_worker_that_dies_meanwhile_costs_one_more_attempt) {
+TEST_F(lineage, worker_lost_during_recomputation_causes_one_more_attempt) {
   auto const a = on_disk("[1]");
   auto const call = c.park(await_value{{}, a, never});
   unreadable(a);
@@ -222,7 +222,7 @@ TEST_F(lineage, a_worker_that_dies_meanwhile_costs_one_more_attempt) {
   EXPECT_TRUE(c.reply_to(call));
 }
 
-TEST_F(lineage, a_released_per_worker_value_stays_for_who_is_made_again) {
+TEST_F(lineage, released_per_worker_value_is_kept_for_recomputation) {
   auto const v = std::get<per_worker_reply>(
                      c.reply_to_event(create_per_worker{{}, "", c.function("f"), blob("[]")}).body)
                      .id;
@@ -242,7 +242,7 @@ TEST_F(lineage, a_released_per_worker_value_stays_for_who_is_made_again) {
   EXPECT_FALSE(c.core.per_worker().find(v));
 }
 
-TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
+TEST_F(lineage, recomputation_continues_after_its_job_is_deleted) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
@@ -251,7 +251,7 @@ TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
   EXPECT_EQ(c.held(w), closures{b});
 }
 
-TEST_F(lineage, what_was_released_on_purpose_stays_released) {
+TEST_F(lineage, deliberately_released_value_is_not_recomputed) {
   config settings = small();
   settings.value_age = 1h;
   settings.heartbeat_timeout = 10h;

@@ -9,7 +9,7 @@ opened finished(cluster& c, stream_id w, std::size_t bytes = 1) {
   return job;
 }
 
-TEST(retention, more_finished_jobs_than_kept_forget_the_oldest) {
+TEST(retention, finished_jobs_beyond_the_limit_remove_the_oldest) {
   config small;
   small.finished_jobs_max = 2;
   cluster c(small);
@@ -55,7 +55,7 @@ TEST(retention, deleted_jobs_do_not_count) {
   EXPECT_FALSE(c.core.sessions().find(a.id));
 }
 
-TEST(retention, values_beyond_the_bytes_forget_the_oldest_until_they_fit) {
+TEST(retention, values_beyond_the_byte_limit_remove_the_oldest_jobs) {
   config small;
   small.value_bytes_max = 100;
   cluster c(small);
@@ -90,7 +90,7 @@ TEST(retention, a_running_job_is_never_forgotten) {
       << "but then at once, after those who wait were told";
 }
 
-TEST(retention, a_finished_job_may_be_deleted_and_a_running_one_not) {
+TEST(retention, only_finished_jobs_can_be_deleted) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -123,7 +123,7 @@ TEST(retention, a_forgotten_closure_is_recognised_after_its_place_was_used_again
   EXPECT_EQ(c.state(fresh[0]), closure_state::running);
 }
 
-TEST(retention, what_never_was_is_not_told_as_released) {
+TEST(retention, unknown_closure_is_not_reported_as_removed) {
   cluster c;
   c.open({"f"});
   EXPECT_EQ(
@@ -131,7 +131,7 @@ TEST(retention, what_never_was_is_not_told_as_released) {
       (status{code::not_found, "there is no cl_0000000000000005, or its value was released"}));
 }
 
-TEST(retention, what_is_counted_since_the_start_stays_when_jobs_are_forgotten) {
+TEST(retention, totals_since_the_start_include_removed_jobs) {
   cluster c;
   auto const w = c.attach();
   c.ask(delete_session{{}, finished(c, w).id});

@@ -5,7 +5,7 @@
 namespace muster::core {
 namespace {
 
-struct two : testing::Test {
+struct two_coordinators : testing::Test {
   server_wide wide{start};
   config limits{.value_bytes_max = 1000};
   coordinator a{limits, start, wide}, b{limits, start, wide};
@@ -45,7 +45,7 @@ struct two : testing::Test {
   }
 };
 
-TEST_F(two, an_id_is_of_one_of_them) {
+TEST_F(two_coordinators, ids_belong_to_one_coordinator_only) {
   auto const first = open(a, 1), second = open(b, 1), third = open(a, 1);
   EXPECT_EQ(raw(first.session) + 1, raw(second.session));
   EXPECT_EQ(raw(second.session) + 1, raw(third.session));
@@ -56,7 +56,7 @@ TEST_F(two, an_id_is_of_one_of_them) {
   EXPECT_FALSE(b.closures().find(first.closures.at(0)));
 }
 
-TEST_F(two, each_coordinator_can_use_half_and_what_the_other_leaves_free) {
+TEST_F(two_coordinators, each_coordinator_can_use_half_and_what_the_other_leaves_free) {
   attach(a);
   attach(b);
   auto const old = kept(a, 450), young = kept(a, 450);
@@ -72,7 +72,7 @@ TEST_F(two, each_coordinator_can_use_half_and_what_the_other_leaves_free) {
   EXPECT_EQ(b.violated_invariant(), "");
 }
 
-TEST_F(two, removed_coordinator_frees_its_share) {
+TEST_F(two_coordinators, removed_coordinator_frees_its_share) {
   {
     coordinator c{limits, start, wide};
     attach(c);
@@ -83,7 +83,7 @@ TEST_F(two, removed_coordinator_frees_its_share) {
   EXPECT_EQ(wide.coordinators, 2u);
 }
 
-TEST(shared_budget, a_share_is_what_the_others_leave_and_never_less_than_an_even_one) {
+TEST(shared_budget, share_is_what_others_leave_but_at_least_an_even_part) {
   shared_budget all;
   budget_share one(all);
   one.add(90);

@@ -85,12 +85,12 @@ TEST_F(spilling, the_oldest_values_beyond_the_limit_are_written) {
   EXPECT_FALSE(view(b).spilled);
 }
 
-TEST_F(spilling, what_is_small_stays_in_memory) {
+TEST_F(spilling, small_values_stay_in_memory) {
   for (int i = 0; i < 100; ++i) c.succeed(w, c.open({"f"})[0], "12");
   EXPECT_TRUE(asked(move_kind::write).empty());
 }
 
-TEST_F(spilling, a_value_is_read_back_for_whoever_waits_for_it) {
+TEST_F(spilling, value_is_read_once_for_all_waiting_callers) {
   auto const a = on_disk('a');
   auto const first = c.park(await_value{{}, a, c.now() + 5s});
   EXPECT_EQ(asked(move_kind::read), closures{a});
@@ -104,7 +104,7 @@ TEST_F(spilling, a_value_is_read_back_for_whoever_waits_for_it) {
   EXPECT_EQ(asked(move_kind::read), closures{a});
 }
 
-TEST_F(spilling, a_read_that_takes_too_long_says_so) {
+TEST_F(spilling, slow_read_is_reported_at_the_deadline) {
   auto const a = on_disk();
   auto const call = c.park(await_value{{}, a, c.now() + 5s});
   c.advance(5s);
@@ -126,7 +126,7 @@ TEST_F(spilling, a_value_is_read_back_as_an_input) {
   EXPECT_EQ(c.fx().assignments[0].inputs->at(1).view(), value('a'));
 }
 
-TEST_F(spilling, a_value_that_is_forgotten_leaves_the_disk) {
+TEST_F(spilling, removed_value_is_deleted_from_the_disk) {
   auto const a = finished();
   auto const b = finished();
   c.ask(delete_session{{}, view(a).job});  // while it is being written
@@ -154,7 +154,7 @@ TEST_F(spilling, value_deleted_during_a_read_is_still_delivered_to_waiters) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
 }
 
-TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
+TEST_F(spilling, unreadable_value_is_released_with_a_reason) {
   auto const a = on_disk();
   c.park(await_value{{}, a, c.now() + 5s});
   unreadable(a);
@@ -168,7 +168,7 @@ TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
             1u);
 }
 
-TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
+TEST_F(spilling, full_disk_keeps_values_in_memory_until_memory_is_full) {
   auto const a = finished();
   auto const b = finished();
   written(a, false);
@@ -237,7 +237,7 @@ struct spilled_session : spilling {
   std::uint64_t token = 0;
 };
 
-TEST_F(spilled_session, an_outcome_that_is_asked_for_again_is_read_back_before_the_session_drains) {
+TEST_F(spilled_session, repeated_outcome_is_read_back_before_the_session_drains) {
   auto const a = scheduled('a');
   auto const asked_again = token;
   auto const b = scheduled('b');
@@ -264,7 +264,7 @@ TEST_F(spilled_session, an_outcome_that_is_asked_for_again_is_read_back_before_t
                 " was released 0 s ago: its client released it, or received it on completion");
 }
 
-TEST_F(spilled_session, an_outcome_whose_value_was_dropped_says_why_and_is_not_run_again) {
+TEST_F(spilled_session, repeated_outcome_of_a_dropped_value_reports_the_reason) {
   auto const a = scheduled('a');
   auto const first = token;
   scheduled('b');

@@ -19,7 +19,7 @@ closure_id held(cluster& c, session_id s, stream_id w) {
   return id;
 }
 
-TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
+TEST(value_age, old_finished_job_is_removed) {
   config settings;
   settings.value_age = 1h;
   settings.heartbeat_timeout = 10h;
@@ -51,7 +51,7 @@ TEST(value_age, a_job_that_runs_is_never_too_old) {
   EXPECT_TRUE(c.core.sessions().find(job.id));
 }
 
-TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
+TEST(value_age, values_of_a_session_expire_one_by_one_and_their_tokens_remain) {
   config settings;
   settings.value_age = 1h;
   settings.heartbeat_timeout = 10h;
@@ -109,7 +109,7 @@ TEST(value_age, bytes_of_a_session_are_limited) {
   EXPECT_EQ(why_gone(c, b), "");
 }
 
-TEST(value_age, other_reasons_are_told_as_well) {
+TEST(value_age, other_release_reasons_are_reported) {
   config settings;
   settings.finished_jobs_max = 1;
   settings.value_bytes_max = 20;

@@ -86,7 +86,7 @@ TEST_F(store_test, blobs_that_values_name_are_counted_and_their_names_stay_in_me
   EXPECT_EQ(store.of(job).blob_bytes, 0u);
 }
 
-TEST_F(store_test, what_only_begins_like_a_name_goes_to_the_disk_as_others_do) {
+TEST_F(store_test, value_that_resembles_a_blob_name_is_spilled_as_usual) {
   auto const large = blob_of(5'000).substr(0, 85) + std::string(1'024, '0') + "}";
   auto const a = ended(job, large);
   EXPECT_TRUE(store.may_be_lost(records[a]));
@@ -97,7 +97,7 @@ TEST_F(store_test, what_only_begins_like_a_name_goes_to_the_disk_as_others_do) {
   EXPECT_EQ(store.invalid(), "");
 }
 
-TEST_F(store_test, the_name_of_a_blob_that_was_made_again_stays_in_memory) {
+TEST_F(store_test, name_of_a_recomputed_blob_stays_in_memory) {
   auto const a = ended(holder, "123");
   auto const id = records.id_of(a);
   EXPECT_EQ(store.pop_oldest_in_memory(), a);
@@ -112,7 +112,7 @@ TEST_F(store_test, the_name_of_a_blob_that_was_made_again_stays_in_memory) {
   EXPECT_EQ(store.invalid(), "");
 }
 
-TEST_F(store_test, the_oldest_go_to_the_disk_until_the_rest_fits) {
+TEST_F(store_test, oldest_values_are_spilled_until_the_rest_fits) {
   auto const a = ended(job, "123456"), b = ended(job, "123456"), c = ended(job, "123456");
   store.write(t0);
   auto const moves = store.take_moves();
@@ -128,7 +128,7 @@ TEST_F(store_test, the_oldest_go_to_the_disk_until_the_rest_fits) {
   EXPECT_EQ(store.invalid(), "");
 }
 
-TEST_F(store_test, a_write_that_fails_is_worth_a_line_and_waits_before_the_next) {
+TEST_F(store_test, failed_write_is_logged_and_delays_the_next) {
   auto const a = ended(job, "123456789012");
   store.write(t0);
   auto const failed = store.written(answer(move_kind::write, a, false), t0);
@@ -171,7 +171,7 @@ TEST_F(store_test, a_session_that_holds_too_many_loses_its_oldest) {
   EXPECT_EQ(store.invalid(), "");
 }
 
-TEST_F(store_test, what_was_lost_comes_back_when_it_was_made_again) {
+TEST_F(store_test, lost_value_returns_after_recomputation) {
   auto const a = ended(holder, "123");
   auto const id = records.id_of(a);
   store.drop(a, release_reason::bytes, t0);

@@ -80,7 +80,7 @@ TEST(listings, filter_by_worker_and_text) {
   c.succeed(b, job[1]);
 }
 
-TEST(listings, sort_by_start_and_by_duration_with_those_without_at_the_end) {
+TEST(listings, sort_by_start_and_by_duration_with_missing_values_last) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f", "f"});
@@ -104,7 +104,7 @@ TEST(listings, sort_by_start_and_by_duration_with_those_without_at_the_end) {
   for (auto const& f : walk(c.core, none).found) EXPECT_EQ(f.key, UINT64_MAX);
 }
 
-TEST(listings, pages_go_on_behind_the_last_entry) {
+TEST(listings, next_page_starts_behind_the_last_entry) {
   cluster c;
   auto const job = c.open(names(5, "f"));
   closure_query q{.session = job.id};
@@ -122,7 +122,7 @@ TEST(listings, pages_go_on_behind_the_last_entry) {
   EXPECT_EQ(walk(c.core, q, {.before = all.found[1]}).found.size(), 1u);
 }
 
-TEST(listings, a_step_looks_at_a_bounded_number_of_a_million_records_and_all_are_reached) {
+TEST(listings, steps_examine_a_bounded_number_of_a_million_records_and_reach_all) {
   cluster c;
   auto const job = million(c);
   closure_query q{.session = job, .states = bit(closure_state::failed)};
@@ -176,7 +176,7 @@ TEST(listings, values_are_found_by_status_place_age_and_size) {
   EXPECT_EQ(whereabouts(*c.core.closures().find(job[2])), value_whereabouts::none);
 }
 
-TEST(listings, holders_tell_values_and_bytes) {
+TEST(listings, holders_report_values_and_bytes) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
@@ -192,7 +192,7 @@ TEST(listings, holders_tell_values_and_bytes) {
   EXPECT_EQ(c.job(job.id).value_bytes, 5u);
 }
 
-TEST(listings, a_worker_tells_what_it_runs_and_was_prefetched) {
+TEST(listings, worker_lists_its_running_and_prefetched_closures) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 4});
   auto const job = c.open(names(8, "f"));
@@ -218,7 +218,7 @@ std::vector<closure_spec> chain(cluster& c, std::size_t n) {
   return work;
 }
 
-TEST(listings, dependents_are_told_before_and_after_the_end) {
+TEST(listings, dependents_are_listed_before_and_after_the_end) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with(chain(c, 3));
@@ -228,7 +228,7 @@ TEST(listings, dependents_are_told_before_and_after_the_end) {
   EXPECT_EQ(c.core.closures().find(job[0])->dependents_more, 0u);
 }
 
-TEST(listings, the_graph_has_closures_and_inputs_or_functions_and_how_often) {
+TEST(listings, graph_contains_closures_with_inputs_or_functions_with_counts) {
   cluster c;
   auto const job = c.open_with(chain(c, 3));
   graph_nodes g;

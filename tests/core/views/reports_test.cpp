@@ -3,7 +3,7 @@
 namespace muster::core {
 namespace {
 
-TEST(held, only_by_the_stream_that_has_it_and_for_its_own_attempt) {
+TEST(held, only_by_its_own_stream_and_attempt) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 1});
   auto const other = c.attach({.slots = 1, .credits = 1});

@@ -10,7 +10,7 @@ std::vector<std::uint32_t> indexes(page<closure_view, std::uint32_t> const& p) {
 }
 using list = std::vector<std::uint32_t>;
 
-TEST(view_closures, a_queued_one_shows_its_arguments_and_no_attempt) {
+TEST(view_closures, queued_closure_shows_its_arguments_and_no_attempt) {
   cluster c;
   c.wait(1s);
   auto const job = c.open({"f", "g"});

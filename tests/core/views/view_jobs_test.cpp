@@ -41,7 +41,7 @@ TEST(view_jobs, are_listed_newest_first_page_by_page) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{2, 2, 1}));
 }
 
-TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
+TEST(view_jobs, last_page_has_no_next) {
   cluster c;
   EXPECT_TRUE(c.core.sessions().list({}, 10).items.empty());
   c.open({});
@@ -50,7 +50,7 @@ TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
   EXPECT_EQ(c.core.sessions().list({}, 1).next, session_id{2});
 }
 
-TEST(view_jobs, of_a_session_show_who_has_it) {
+TEST(view_jobs, session_shows_its_client) {
   cluster c;
   open_session e{{}, resumable_values(), {}, "ipv4:10.0.0.7:51234"};
   auto const r = c.reply_to_event(std::move(e));
@@ -62,7 +62,7 @@ TEST(view_jobs, of_a_session_show_who_has_it) {
   EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.8:4711");
 }
 
-TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
+TEST(view_jobs, session_reports_how_many_closures_a_restart_did_not_keep) {
   config durable;
   durable.durable = true;
   accepted_fact first, second;
@@ -96,7 +96,7 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
                                 "start finds two requests there";
 }
 
-TEST(view_jobs, a_page_of_none_is_empty) {
+TEST(view_jobs, page_of_size_zero_is_empty) {
   cluster c;
   c.open({});
   EXPECT_TRUE(c.core.sessions().list({}, 0).items.empty());
@@ -112,7 +112,7 @@ TEST(view_jobs, a_page_may_begin_at_a_job_that_was_forgotten) {
   EXPECT_EQ(page.items[0].id, session_id{1});
 }
 
-TEST(view_jobs, functions_count_what_became_of_their_closures) {
+TEST(view_jobs, functions_count_the_outcomes_of_their_closures) {
   cluster c;
   auto const w = c.attach({.functions = {"f", "g"}});
   auto const job = c.open({"f", "f", "f", "g"}, continue_all());

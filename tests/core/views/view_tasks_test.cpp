@@ -9,7 +9,7 @@ names shown(page<task_view, std::size_t> const& p) {
   return out;
 }
 
-TEST(view_tasks, a_task_shows_what_its_worker_said_of_itself) {
+TEST(view_tasks, task_shows_what_its_worker_reported) {
   cluster c;
   auto e = c.arrival({.functions = {"g", "f"},
                       .slots = 2,
@@ -37,7 +37,7 @@ TEST(view_tasks, a_task_shows_what_its_worker_said_of_itself) {
   EXPECT_FALSE(t.draining);
 }
 
-TEST(view_tasks, count_what_their_worker_holds) {
+TEST(view_tasks, count_the_closures_of_their_worker) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   c.open({"f", "f", "f"});
@@ -78,7 +78,7 @@ TEST(view_tasks, may_be_filtered_by_state_and_job) {
   EXPECT_EQ(shown(c.core.workers().list(0, 9, filter)), (names{"worker:0"}));
 }
 
-TEST(view_tasks, an_unknown_one_is_an_error_with_its_name) {
+TEST(view_tasks, unknown_task_is_an_error_with_its_name) {
   cluster c;
   c.attach();
   EXPECT_EQ(c.core.workers().find("worker", 1).error(),

@@ -15,7 +15,7 @@ std::vector<closure_spec> gang(cluster& c, std::size_t size) {
   return all;
 }
 
-TEST(waiting_gangs, are_shown_with_why) {
+TEST(waiting_gangs, are_shown_with_the_reason) {
   cluster c;
   c.attach({.slots = 2, .credits = 2});
   c.open({"f"});
@@ -40,7 +40,7 @@ TEST(waiting_gangs, no_more_than_a_hundred_are_shown) {
   EXPECT_EQ(c.core.closures().gangs().more, 3u);
 }
 
-TEST(waiting_gangs, those_that_can_never_start_do_not_stand_in_the_way_of_others) {
+TEST(waiting_gangs, gangs_that_can_never_start_do_not_block_others) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   for (int i = 0; i < 40; ++i) c.open_with(gang(c, 3));
@@ -62,7 +62,7 @@ TEST(waiting_gangs, workers_are_kept_free_for_the_oldest_that_can_start) {
   EXPECT_EQ(c.held(w), job.closures);
 }
 
-TEST(waiting_gangs, one_that_could_not_start_does_when_a_worker_comes) {
+TEST(waiting_gangs, gang_starts_when_the_missing_worker_attaches) {
   cluster c;
   auto const a = c.attach();
   auto const large = c.open_with(gang(c, 2));
@@ -72,7 +72,7 @@ TEST(waiting_gangs, one_that_could_not_start_does_when_a_worker_comes) {
   EXPECT_EQ(c.job(large.id).counts.running, 2u);
 }
 
-TEST(unmet_demand, that_no_worker_meets_are_shown_once_for_all_jobs) {
+TEST(unmet_demand, same_demand_of_all_jobs_is_shown_once) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   closure_options const gpus{.resources = {{"gpu", 4}}};
@@ -102,7 +102,7 @@ TEST(unmet_demand, busy_workers_are_not_unmet_demand) {
   EXPECT_TRUE(c.core.closures().unmet_demand().items.empty());
 }
 
-TEST(unmet_demand, for_a_function_nobody_has_are_shown) {
+TEST(unmet_demand, functions_without_a_worker_are_shown) {
   cluster c;
   c.attach();
   c.open({"g"});
@@ -114,7 +114,7 @@ TEST(unmet_demand, for_a_function_nobody_has_are_shown) {
   EXPECT_EQ(v.items[1].functions, names{"h"});
 }
 
-TEST(unmet_demand, two_functions_with_the_same_needs_are_one) {
+TEST(unmet_demand, functions_with_the_same_needs_are_combined) {
   cluster c;
   c.attach({.functions = {"f", "g"}});
   closure_options const o{.labels = {{"zone", "x"}}};
@@ -125,7 +125,7 @@ TEST(unmet_demand, two_functions_with_the_same_needs_are_one) {
   EXPECT_EQ(v.items[0].queued, 2u);
 }
 
-TEST(unmet_demand, when_there_are_too_many_it_says_so) {
+TEST(unmet_demand, truncated_list_is_marked_incomplete) {
   cluster c;
   c.attach();
   for (std::uint32_t i = 1; i <= 201; ++i)

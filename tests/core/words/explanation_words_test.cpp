@@ -56,14 +56,14 @@ worker_shortage lack(closure_reason why) {
   return l;
 }
 
-TEST(explanation_words, of_a_time_are_exact_at_first) {
+TEST(explanation_words, short_times_are_exact) {
   EXPECT_EQ(text(queued(closure_reason::server_stops, 9'999ms)).substr(0, 20),
             "QUEUED for 9999 ms: ");
   EXPECT_EQ(text(queued(closure_reason::server_stops, 11'500ms)).substr(0, 17),
             "QUEUED for 11 s: ");
 }
 
-TEST(explanation_words, of_a_lack_of_workers) {
+TEST(explanation_words, describe_a_lack_of_workers) {
   auto unseen = lack(closure_reason::no_worker);
   unseen.ever_had = false;
   auto absent = lack(closure_reason::function_absent);
@@ -100,7 +100,7 @@ TEST(explanation_words, of_a_lack_of_workers) {
   }
 }
 
-TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_worker_with_it) {
+TEST(explanation_words, name_the_command_that_starts_a_worker_for_a_missing_function) {
   std::vector<std::tuple<std::string, std::string, std::string>> const all = {
       {"python:3.11", "no Python 3.11 worker is connected; ",
        "start one with 'python3.11 -m muster worker'"},
@@ -121,7 +121,7 @@ TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_wor
   EXPECT_EQ(text(l), "no worker is connected; start one that provides 'python:tools'");
 }
 
-TEST(explanation_words, of_what_no_worker_has) {
+TEST(explanation_words, describe_needs_that_no_worker_meets) {
   using kind = unmet_need::kind;
   std::vector<std::pair<unmet_need, std::string>> const all = {
       {{kind::task, "worker:1", {}, 0, 1}, "of 1 worker with 'f', none is task worker:1"},
@@ -140,7 +140,7 @@ TEST(explanation_words, of_what_no_worker_has) {
   }
 }
 
-TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
+TEST(explanation_words, describe_an_input_that_is_recomputed_or_stored_elsewhere) {
   explanation e;
   e.state = closure_state::blocked;
   e.why = closure_reason::input_made_again;
@@ -173,7 +173,7 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
                          "memory of a worker.");
 }
 
-TEST(explanation_words, of_a_gang) {
+TEST(explanation_words, describe_a_gang) {
   EXPECT_EQ(
       text(gang_wait{"g", 3, 3, false}),
       "the connected workers have no room for the 3 closures of gang 'g' at the same time, even "
@@ -185,7 +185,7 @@ TEST(explanation_words, of_a_gang) {
             "1 of the 2 closures of gang 'g' is not ready to start yet");
 }
 
-TEST(explanation_words, of_one_behind_others) {
+TEST(explanation_words, describe_a_closure_behind_others) {
   auto e = queued(closure_reason::busy);
   e.function = "f";
   e.function_workers = 2;
@@ -202,7 +202,7 @@ TEST(explanation_words, of_one_behind_others) {
       "closures queued and 2 running.");
 }
 
-TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
+TEST(explanation_words, describe_a_closure_that_waits_for_a_delay_or_an_input) {
   auto later = queued(closure_reason::delay);
   later.starts_in = 5s;
   EXPECT_EQ(text(later), "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
@@ -217,7 +217,7 @@ TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
       "is QUEUED.");
 }
 
-TEST(explanation_words, of_one_that_runs_alone) {
+TEST(explanation_words, describe_a_closure_that_runs_alone) {
   auto e = queued(closure_reason::exclusive, 1s);
   EXPECT_EQ(text(e), "QUEUED for 1000 ms: it is waiting for a worker that runs no other closures.");
   e.workers_lost = 3;
@@ -230,7 +230,7 @@ TEST(explanation_words, of_one_that_runs_alone) {
       "alone on its worker.");
 }
 
-TEST(explanation_words, of_one_that_runs) {
+TEST(explanation_words, describe_a_running_closure) {
   auto e = on_worker(closure_state::running, "worker:0", 70ms, 1);
   EXPECT_EQ(text(e), "RUNNING on worker:0 for 70 ms, attempt 1.");
   auto asked = e;
@@ -244,7 +244,7 @@ TEST(explanation_words, of_one_that_runs) {
             "unless it reconnects within 2000 ms, the closure is requeued.");
 }
 
-TEST(explanation_words, of_one_that_was_requeued) {
+TEST(explanation_words, describe_a_requeued_closure) {
   attempt_outcome const cut{attempt_end::worker_lost, "cut"};
   auto waits = queued(closure_reason::no_worker, 2s);
   waits.lack = lack(closure_reason::no_worker);
@@ -264,7 +264,7 @@ TEST(explanation_words, of_one_that_was_requeued) {
       "worker:0 (worker lost: cut).");
 }
 
-TEST(explanation_words, of_one_that_has_ended) {
+TEST(explanation_words, describe_an_ended_closure) {
   auto const failed =
       ended_with(closure_state::failed, failure_kind::user, "worker:0", "no such file");
   EXPECT_EQ(text(failed), "FAILED (USER) on worker:0: no such file.");

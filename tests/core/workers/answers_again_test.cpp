@@ -33,7 +33,7 @@ struct answers_again : testing::Test {
   }
 };
 
-TEST_F(answers_again, end_what_was_answered_on_the_stream_that_broke) {
+TEST_F(answers_again, complete_closures_answered_on_the_broken_stream) {
   auto const job = c.open({"f", "f"});
   c.wait(8s);
   c.cut(w);
@@ -45,7 +45,7 @@ TEST_F(answers_again, end_what_was_answered_on_the_stream_that_broke) {
   EXPECT_EQ(c.fx().welcomes.at(0).kept, (std::vector<std::uint32_t>{0}));
 }
 
-TEST_F(answers_again, are_passed_over_where_they_were_taken_or_nobody_waits_for_them) {
+TEST_F(answers_again, are_ignored_if_already_accepted_or_unexpected) {
   auto const job = c.open({"f", "f"}, left_open());
   c.succeed(w, job[0], "1");
   c.lose(w);
@@ -56,7 +56,7 @@ TEST_F(answers_again, are_passed_over_where_they_were_taken_or_nobody_waits_for_
   EXPECT_EQ(c.state(job[1]), closure_state::running) << "the other's second attempt";
 }
 
-TEST_F(answers_again, of_another_attempt_change_nothing) {
+TEST_F(answers_again, of_another_attempt_are_ignored) {
   auto const job = c.open({"f"});
   c.wait(8s);
   c.cut(w);
@@ -174,7 +174,7 @@ TEST_F(answers_after_restart, failures_count_as_the_original_attempt) {
   EXPECT_EQ(core->closures().find(job[0])->retries, 1u);
 }
 
-TEST_F(answers_after_restart, of_closures_that_were_never_written_down_end_nothing) {
+TEST_F(answers_after_restart, to_closures_that_were_never_stored_are_ignored) {
   start_server();
   auto const lost = submit(1);
   facts.clear();
@@ -188,7 +188,7 @@ TEST_F(answers_after_restart, of_closures_that_were_never_written_down_end_nothi
 }
 
 // Slots are reused at once, so a million uses are soon reached.
-TEST_F(answers_after_restart, no_slot_gives_an_id_that_is_the_next_process_s) {
+TEST_F(answers_after_restart, reused_slots_never_produce_ids_of_the_next_process) {
   start_server();
   wide->end_generation = wide->first_generation + 3;
   attach({});

@@ -11,7 +11,7 @@ std::int64_t index_of(cluster& c, joining const& w) {
   return welcomed_as(c);
 }
 
-TEST(attach, a_worker_is_told_its_name_its_credits_and_how_often_to_beat) {
+TEST(attach, worker_receives_its_name_credits_and_heartbeat_interval) {
   cluster c;
   auto const w = c.attach({.credits = 7, .index = 3, .job = "trainer"});
   EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{w, "trainer", 3, 7, 5s, {}, 5s, 6}}));
@@ -44,7 +44,7 @@ TEST(attach, a_lost_worker_keeps_its_row_and_the_next_gets_another) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
 
-TEST(attach, the_row_of_a_worker_that_said_good_bye_is_given_to_the_next) {
+TEST(attach, row_of_a_worker_that_left_cleanly_is_reused) {
   cluster c;
   auto const w = c.attach();
   c.attach();
@@ -74,7 +74,7 @@ TEST(attach, the_index_of_a_forgotten_row_is_free_again) {
   EXPECT_EQ(index_of(c, {}), 0);
 }
 
-TEST(attach, the_index_of_a_forgotten_row_is_free_again_below_living_ones) {
+TEST(attach, index_of_a_removed_row_below_live_rows_is_free_again) {
   cluster c;
   auto const w = c.attach();
   c.lose(w);
@@ -85,7 +85,7 @@ TEST(attach, the_index_of_a_forgotten_row_is_free_again_below_living_ones) {
   EXPECT_EQ(index_of(c, {}), 2);
 }
 
-TEST(attach, a_worker_that_comes_back_gets_its_own_row) {
+TEST(attach, returning_worker_gets_its_own_row) {
   cluster c;
   c.attach();
   auto const w = c.attach({.incarnation = 42});

@@ -11,7 +11,7 @@ cordon_task uncordon(std::int64_t index = 0) {
   return {{}, "worker", index, false};
 }
 
-TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
+TEST(cordon, running_closures_continue_and_no_new_ones_are_sent) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
@@ -49,7 +49,7 @@ TEST(cordon, of_an_unknown_task_is_refused) {
   EXPECT_EQ(c.status_of(cordon()), (status{code::not_found, "no task worker:0"}));
 }
 
-TEST(cordon, what_was_prefetched_is_asked_back_and_goes_elsewhere) {
+TEST(cordon, prefetched_closures_are_retracted_and_run_elsewhere) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 8, .index = 0});
   for (auto const id : c.open(names(20, "f")).closures) c.succeed(w, id);
@@ -64,7 +64,7 @@ TEST(cordon, what_was_prefetched_is_asked_back_and_goes_elsewhere) {
   EXPECT_EQ(c.held(other), closures{job[1]});
 }
 
-TEST(cordon, stays_with_the_task_when_its_worker_is_another) {
+TEST(cordon, remains_with_the_task_when_its_worker_changes) {
   cluster c;
   auto const first = c.attach({.index = 0, .incarnation = 1});
   c.status_of(cordon());
@@ -77,7 +77,7 @@ TEST(cordon, stays_with_the_task_when_its_worker_is_another) {
   EXPECT_EQ(c.held(second), job.closures);
 }
 
-TEST(cordon, of_a_task_that_is_gone_waits_for_its_return) {
+TEST(cordon, of_an_absent_task_applies_when_it_returns) {
   cluster c;
   c.lose(c.attach({.index = 0}));
   EXPECT_EQ(c.status_of(cordon()), status{});
@@ -86,7 +86,7 @@ TEST(cordon, of_a_task_that_is_gone_waits_for_its_return) {
   EXPECT_TRUE(c.held(w).empty());
 }
 
-TEST(cordon, a_worker_that_comes_back_is_asked_for_what_was_prefetched) {
+TEST(cordon, returning_worker_is_asked_to_return_prefetched_closures) {
   cluster c;
   joining const who{.slots = 1, .credits = 8, .index = 0, .incarnation = 7};
   auto const w = c.attach(who);
@@ -127,7 +127,7 @@ TEST(cordon, an_idle_worker_is_no_room_for_a_gang) {
   EXPECT_EQ(c.held(a).size() + c.held(b).size(), 2u);
 }
 
-TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
+TEST(cordon, explain_and_unmet_demand_report_that_only_cordoned_workers_match) {
   cluster c;
   c.attach({.index = 0, .labels = {{"zone", "a"}}});
   c.attach({.index = 1});

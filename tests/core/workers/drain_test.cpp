@@ -3,7 +3,7 @@
 namespace muster::core {
 namespace {
 
-TEST(drain, a_worker_that_asks_gets_nothing_more_and_finishes_its_own) {
+TEST(drain, worker_that_requests_it_finishes_its_closures_and_receives_none) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
@@ -16,14 +16,14 @@ TEST(drain, a_worker_that_asks_gets_nothing_more_and_finishes_its_own) {
   EXPECT_EQ(c.state("worker", 0), task_state::connected);
 }
 
-TEST(drain, by_stream_tells_the_worker_when_asked_to) {
+TEST(drain, by_stream_notifies_the_worker_if_requested) {
   cluster c;
   auto const w = c.attach();
   c.step(worker_drain{w, true});
   EXPECT_EQ(c.fx().drain_requests, (std::vector{drain_request{w}}));
 }
 
-TEST(drain, by_name_tells_the_worker_and_answers_the_operator) {
+TEST(drain, by_name_notifies_the_worker_and_answers_the_operator) {
   cluster c;
   c.attach();
   auto const w = c.attach({.job = "trainer"});
@@ -33,7 +33,7 @@ TEST(drain, by_name_tells_the_worker_and_answers_the_operator) {
   EXPECT_FALSE(c.core.workers().find("worker", 0)->draining);
 }
 
-TEST(drain, by_name_is_no_sign_of_life_of_the_worker) {
+TEST(drain, by_name_does_not_count_as_a_sign_of_life) {
   cluster c;
   c.attach();
   c.wait(3s);
@@ -72,7 +72,7 @@ TEST(drain, a_stale_closure_of_a_draining_worker_goes_to_another) {
   EXPECT_EQ(c.sent(other), job.closures);
 }
 
-TEST(drain, ends_when_the_worker_attaches_anew) {
+TEST(drain, ends_when_the_worker_attaches_again) {
   cluster c;
   auto const w = c.attach({.incarnation = 1});
   c.step(worker_drain{w, false});

@@ -27,20 +27,20 @@ struct fencing : testing::Test {
   }
 };
 
-TEST_F(fencing, a_closure_that_does_not_exist) {
+TEST_F(fencing, answer_to_a_nonexistent_closure_is_rejected) {
   auto r = c.good(w, closure_id{12345});
   c.answer(w, {r});
   expect_thrown_out("worker:0 answered cl_0000000000003039, which is not assigned to it");
   expect_nothing_lost();
 }
 
-TEST_F(fencing, a_closure_that_is_queued) {
+TEST_F(fencing, answer_to_a_queued_closure_is_rejected) {
   c.answer(w, {c.good(w, job[2])});
   expect_thrown_out("worker:0 answered cl_0000000100000002, which is not assigned to it");
   expect_nothing_lost();
 }
 
-TEST_F(fencing, the_closure_of_another_stream) {
+TEST_F(fencing, answer_to_a_closure_of_another_stream_is_rejected) {
   auto const other = c.attach();
   ASSERT_EQ(c.held(other), closures({job[2]}));
   c.answer(w, {c.good(w, job[2])});
@@ -50,7 +50,7 @@ TEST_F(fencing, the_closure_of_another_stream) {
   expect_nothing_lost();
 }
 
-TEST_F(fencing, another_attempt) {
+TEST_F(fencing, answer_with_another_attempt_is_rejected) {
   auto r = c.good(w, job[0]);
   r.attempt = 2;
   c.answer(w, {r});
@@ -60,7 +60,7 @@ TEST_F(fencing, another_attempt) {
   expect_nothing_lost();
 }
 
-TEST_F(fencing, the_same_closure_twice) {
+TEST_F(fencing, second_answer_to_the_same_closure_is_rejected) {
   c.answer(w, {c.good(w, job[0], "first"), c.good(w, job[0], "second"), c.good(w, job[1])});
   expect_thrown_out("worker:0 answered cl_0000000100000000, which is not assigned to it");
   EXPECT_EQ(c.core.closures().find(job[0])->data, blob("first")) << "the first answer counts";
@@ -68,7 +68,7 @@ TEST_F(fencing, the_same_closure_twice) {
   expect_nothing_lost();
 }
 
-TEST_F(fencing, an_attempt_from_before_it_was_requeued) {
+TEST_F(fencing, answer_from_before_a_requeue_is_rejected) {
   auto const stale = c.good(w, job[0], "stale");
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   ASSERT_EQ(c.held(w).back(), job[0]);
@@ -78,7 +78,7 @@ TEST_F(fencing, an_attempt_from_before_it_was_requeued) {
   expect_nothing_lost();
 }
 
-TEST_F(fencing, an_id_that_was_used_for_a_closure_that_is_forgotten) {
+TEST_F(fencing, answer_with_the_id_of_a_removed_closure_is_rejected) {
   auto const s = c.stream();
   auto const other = c.attach({.functions = {"g"}});
   c.schedule(s, {"g"});

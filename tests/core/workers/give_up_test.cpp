@@ -46,7 +46,7 @@ struct giving_up : testing::Test {
   cluster c{soon()};
 };
 
-TEST_F(giving_up, reaches_a_closure_that_is_blocked) {
+TEST_F(giving_up, fails_a_blocked_closure) {
   lose_worker_3();
   auto const input = c.open({"slow"});
   auto const job = c.open_with({only_on(3, after(input[0]))});
@@ -61,7 +61,7 @@ TEST_F(giving_up, reaches_a_closure_that_is_blocked) {
   EXPECT_EQ(c.state(input[0]), closure_state::queued) << "it can run anywhere";
 }
 
-TEST_F(giving_up, reaches_a_closure_that_waits_for_its_start) {
+TEST_F(giving_up, fails_a_delayed_closure) {
   lose_worker_3();
   closure_extras later;
   later.options.delay = 5h;
@@ -72,7 +72,7 @@ TEST_F(giving_up, reaches_a_closure_that_waits_for_its_start) {
             "has been lost for 1800 s and is given up (kernel panic); 1 closure waited for it");
 }
 
-TEST_F(giving_up, reaches_a_gang_of_which_one_can_only_run_there) {
+TEST_F(giving_up, fails_a_gang_with_a_member_bound_to_the_task) {
   lose_worker_3();
   closure_extras gang;
   gang.options.gang = "pair";
@@ -84,7 +84,7 @@ TEST_F(giving_up, reaches_a_gang_of_which_one_can_only_run_there) {
   EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
 }
 
-TEST_F(giving_up, reaches_what_is_scheduled_afterwards_until_it_comes_back) {
+TEST_F(giving_up, fails_closures_scheduled_later_until_the_task_returns) {
   lose_worker_3();
   auto const input = c.open({"slow"});
   c.open_with({only_on(3)});
@@ -99,7 +99,7 @@ TEST_F(giving_up, reaches_what_is_scheduled_afterwards_until_it_comes_back) {
   EXPECT_EQ(c.held(w), job.closures);
 }
 
-TEST_F(giving_up, reaches_what_waits_for_a_task_that_said_good_bye) {
+TEST_F(giving_up, fails_closures_that_wait_for_a_task_that_left_cleanly) {
   c.leave(c.attach({.index = 3}), "scaled down");
   auto const job = c.open_with({only_on(3)});
   c.advance(29min + 59s);
@@ -110,7 +110,7 @@ TEST_F(giving_up, reaches_what_waits_for_a_task_that_said_good_bye) {
             "(scaled down)");
 }
 
-TEST_F(giving_up, a_retry_has_nowhere_to_go_either) {
+TEST_F(giving_up, fails_a_retry_bound_to_the_task) {
   auto const w = c.attach({.index = 3});
   closure_extras retried;
   retried.options.max_retries = 1;
@@ -161,7 +161,7 @@ TEST_F(giving_up, a_value_that_another_worker_may_build_is_waited_for) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
 }
 
-TEST_F(giving_up, a_component_goes_with_the_row_of_its_task) {
+TEST_F(giving_up, component_is_removed_with_the_row_of_its_task) {
   auto const v = value();
   c.lose(c.attach({.functions = {"f", "make"}, .index = 3}));
   EXPECT_EQ(c.core.per_worker().find(v)->components.size(), 1u);
@@ -182,7 +182,7 @@ struct lost_builds : giving_up {
   }
 };
 
-TEST_F(lost_builds, of_a_worker_that_comes_back_too_late_do_not_count) {
+TEST_F(lost_builds, of_a_worker_that_returns_too_late_are_not_counted) {
   auto const v = value();
   for (int i = 0; i < 6; ++i) {
     auto const w = attach(7);
@@ -197,7 +197,7 @@ TEST_F(lost_builds, of_a_worker_that_comes_back_too_late_do_not_count) {
   EXPECT_EQ(components_failed(v), 0u);
 }
 
-TEST_F(lost_builds, of_workers_that_died_count_whether_or_not_they_were_waited_for) {
+TEST_F(lost_builds, of_dead_workers_are_counted_with_and_without_a_grace_period) {
   auto const v = value();
   for (std::uint64_t i = 0; i < 3; ++i) {
     auto const w = attach(10 + i);

@@ -40,7 +40,7 @@ TEST(heartbeat, any_message_makes_a_late_worker_connected_again) {
   }
 }
 
-TEST(heartbeat, a_worker_that_beats_is_never_late) {
+TEST(heartbeat, worker_that_sends_heartbeats_is_never_late) {
   cluster c;
   auto const w = c.attach();
   for (int i = 0; i < 20; ++i) {
@@ -66,7 +66,7 @@ TEST(heartbeat, silence_for_the_whole_timeout_loses_the_worker_and_its_work) {
             (attempt_outcome{attempt_end::worker_lost, "worker:0 was silent for 15000 ms"}));
 }
 
-TEST(heartbeat, many_silent_workers_are_lost_together_and_none_gets_the_work_of_another) {
+TEST(heartbeat, workers_lost_together_do_not_receive_each_others_work) {
   cluster c;
   c.attach();
   c.attach();
@@ -111,7 +111,7 @@ TEST(heartbeat, a_tick_before_its_time_changes_nothing) {
   EXPECT_EQ(c.core.next_deadline(), start + 12'500ms);
 }
 
-TEST(heartbeat, our_own_stall_is_not_held_against_the_workers) {
+TEST(heartbeat, stall_of_the_server_does_not_count_against_workers) {
   cluster c;
   c.attach();
   c.wait(60s);
@@ -124,7 +124,7 @@ TEST(heartbeat, our_own_stall_is_not_held_against_the_workers) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
 
-TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
+TEST(heartbeat, slightly_late_tick_is_not_a_stall) {
   cluster c;
   c.attach();
   c.advance(12'500ms);
@@ -133,7 +133,7 @@ TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
 
-TEST(heartbeat, a_tick_a_little_late_gives_nothing_back) {
+TEST(heartbeat, slightly_late_tick_extends_no_deadline) {
   cluster c;
   c.attach();
   c.wait(13'400ms);  // 0.9 s late
@@ -141,7 +141,7 @@ TEST(heartbeat, a_tick_a_little_late_gives_nothing_back) {
   EXPECT_EQ(c.core.next_deadline(), start + 15s);
 }
 
-TEST(heartbeat, a_worker_that_was_heard_after_the_stall_is_given_nothing) {
+TEST(heartbeat, worker_that_reported_after_the_stall_gets_no_extension) {
   cluster c;
   auto const w = c.attach();
   c.wait(60s);
@@ -152,7 +152,7 @@ TEST(heartbeat, a_worker_that_was_heard_after_the_stall_is_given_nothing) {
   EXPECT_EQ(c.core.next_deadline(), c.now() + 12'500ms);
 }
 
-TEST(heartbeat, a_stall_while_only_a_call_was_due_is_given_back_too) {
+TEST(heartbeat, stall_while_only_a_call_was_due_also_extends_worker_deadlines) {
   cluster c;
   c.attach();
   auto const job = c.open({"g"});
@@ -194,7 +194,7 @@ TEST(heartbeat, a_row_that_fell_silent_is_forgotten_too) {
   EXPECT_FALSE(c.core.workers().find("worker", 0));
 }
 
-TEST(heartbeat, a_row_that_lives_again_is_not_forgotten) {
+TEST(heartbeat, returned_row_is_not_removed) {
   cluster c;
   c.lose(c.attach({.index = 0}));
   c.advance(9min);

@@ -3,7 +3,7 @@
 namespace muster::core {
 namespace {
 
-TEST(loss, what_it_held_goes_back_to_the_head_in_the_old_order) {
+TEST(loss, held_closures_return_to_the_head_in_their_old_order) {
   cluster c;
   auto const w = c.attach({.slots = 3, .credits = 3});
   auto const job = c.open({"f", "f", "f", "f", "f"});
@@ -28,7 +28,7 @@ TEST(loss, of_several_functions_and_sessions_keeps_the_order_of_each) {
   EXPECT_EQ(of_b, b.closures);
 }
 
-TEST(loss, its_work_goes_to_the_others_at_once) {
+TEST(loss, closures_move_to_other_workers_at_once) {
   cluster c;
   auto const a = c.attach();
   auto const b = c.attach({.slots = 2, .credits = 2});
@@ -56,7 +56,7 @@ TEST(loss, is_written_in_the_history_of_the_closure) {
   EXPECT_EQ(history[0].outcome, (attempt_outcome{attempt_end::worker_lost, "kernel panic"}));
 }
 
-TEST(loss, the_row_says_why_and_since_when) {
+TEST(loss, row_shows_the_reason_and_the_time) {
   cluster c;
   auto const w = c.attach();
   c.open({"f"});
@@ -69,7 +69,7 @@ TEST(loss, the_row_says_why_and_since_when) {
   EXPECT_EQ(t.running, 0u);
 }
 
-TEST(loss, a_closure_that_was_asked_to_stop_is_cancelled_instead_of_run_again) {
+TEST(loss, closure_asked_to_stop_is_cancelled_and_not_requeued) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"});

@@ -122,7 +122,7 @@ TEST(losses_limits, explicit_zero_means_unlimited) {
   EXPECT_EQ(s.c.state(f), closure_state::queued);
 }
 
-TEST(losses_limits, default_is_the_servers) {
+TEST(losses_limits, default_is_the_limit_of_the_server) {
   config server;
   server.max_worker_failures = 1;
   of_a_session s(resumable_values(), server);
@@ -131,7 +131,7 @@ TEST(losses_limits, default_is_the_servers) {
   EXPECT_EQ(s.c.state(f), closure_state::failed);
 }
 
-TEST_F(losses, only_the_closure_of_an_ended_process_counts_it) {
+TEST_F(losses, process_end_is_counted_only_for_the_closure_it_executed) {
   auto const w = c.attach({.credits = 8});
   auto const bad = submit();
   auto const behind = submit();
@@ -184,7 +184,7 @@ TEST_F(losses, workers_that_leave_a_stopping_server_are_not_counted) {
   EXPECT_NE(c.state(f), closure_state::failed);
 }
 
-TEST_F(losses, closure_beside_one_that_ends_its_worker_has_its_last_attempt_alone) {
+TEST_F(losses, closure_that_shared_a_lost_worker_has_its_last_attempt_alone) {
   auto const bad = submit();
   auto const innocent = submit();
   joining const two{.slots = 2, .credits = 2};

@@ -40,7 +40,7 @@ struct num_workers : testing::Test {
 };
 using told_numbers = std::vector<std::uint32_t>;
 
-TEST_F(num_workers, goes_up_to_the_highest_index_of_the_job_alone) {
+TEST_F(num_workers, is_one_more_than_the_highest_index_of_the_job) {
   EXPECT_EQ(c.core.workers().tasks_of("worker"), 0u);
   c.attach(builder());
   c.attach({.index = 5, .job = "ps"});
@@ -57,7 +57,7 @@ TEST_F(num_workers, goes_up_to_the_highest_index_of_the_job_alone) {
   EXPECT_EQ(c.core.workers().tasks_of("worker"), 1u) << "forgotten";
 }
 
-TEST_F(num_workers, is_at_least_what_the_cluster_declares) {
+TEST_F(num_workers, is_at_least_the_declared_number) {
   config three;
   three.declared_jobs = {{"worker", 3}};
   cluster d(three);
@@ -66,7 +66,7 @@ TEST_F(num_workers, is_at_least_what_the_cluster_declares) {
   EXPECT_EQ(d.core.workers().tasks_of("worker"), 4u);
 }
 
-TEST_F(num_workers, is_what_the_session_declares_however_late_workers_come) {
+TEST_F(num_workers, is_the_number_declared_by_the_session_however_late_workers_attach) {
   auto const s = c.open({}, declared(3)).id;
   auto const v = create(s);
   stream_id w{};
@@ -88,7 +88,7 @@ TEST_F(num_workers, a_task_beyond_what_is_declared_builds_nothing) {
   EXPECT_EQ(built_on(v), std::vector<std::int64_t>{0});
 }
 
-TEST_F(num_workers, a_value_that_is_built_again_is_told_the_same_number) {
+TEST_F(num_workers, rebuilt_value_receives_the_same_number) {
   auto const s = c.open({}, resumable_values()).id;
   auto const first = c.attach(builder());
   create(s);
@@ -186,7 +186,7 @@ TEST_F(num_workers, a_newcomer_does_not_get_an_index_that_a_replacement_is_about
   c.step(close_session{s});
 }
 
-TEST_F(num_workers, a_program_that_starts_again_on_its_host_has_the_indices_of_the_lost_one) {
+TEST_F(num_workers, program_restarted_on_its_host_gets_the_indices_of_the_lost_one) {
   joining const a{.host = "one", .group = 7, .group_size = 2};
   joining const b{.host = "two", .group = 8, .group_size = 2};
   auto const first = c.attach(a), second = c.attach(a);

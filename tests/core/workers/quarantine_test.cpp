@@ -7,7 +7,7 @@ void lose_workers(cluster& c, int times, std::uint32_t slots = 1) {
   for (int i = 0; i < times; ++i) c.lose(c.attach({.slots = slots, .credits = slots}), "gone");
 }
 
-TEST(quarantine, three_lost_workers_are_enough) {
+TEST(quarantine, three_lost_workers_fail_the_closure) {
   cluster c;
   auto const job = c.open({"f"});
   lose_workers(c, 2);
@@ -37,7 +37,7 @@ TEST(quarantine, silent_host_is_not_counted_against_its_closures) {
   }
 }
 
-TEST(quarantine, what_a_generation_schedules_survives_lost_workers_unless_it_sets_a_limit) {
+TEST(quarantine, scheduled_closures_survive_lost_workers_unless_the_session_has_a_limit) {
   cluster c;
   auto const s = c.open({"f"}, resumable_values()).id;
   lose_workers(c, 9);
@@ -60,7 +60,7 @@ TEST(quarantine, is_counted_among_the_aborted_values) {
   EXPECT_EQ(v.values_not_ready, 0u);
 }
 
-TEST(quarantine, the_limit_is_the_sessions_if_it_gives_one) {
+TEST(quarantine, limit_of_the_session_overrides_the_default) {
   cluster c;
   auto spec = fail_fast();
   spec.max_worker_failures = 1;
@@ -90,7 +90,7 @@ TEST(quarantine, never_happens_without_a_limit) {
   EXPECT_EQ(d.state(other[0]), closure_state::queued);
 }
 
-TEST(quarantine, only_what_the_worker_can_have_been_running_is_suspected) {
+TEST(quarantine, only_closures_that_can_have_been_running_are_suspected) {
   cluster c;
   auto spec = continue_all();
   spec.max_worker_failures = 1;
@@ -106,7 +106,7 @@ TEST(quarantine, only_what_the_worker_can_have_been_running_is_suspected) {
   EXPECT_EQ(c.state(job[3]), closure_state::queued);
 }
 
-TEST(quarantine, nobody_is_suspected_when_a_worker_says_good_bye) {
+TEST(quarantine, clean_disconnect_makes_no_closure_suspect) {
   cluster c;
   auto spec = fail_fast();
   spec.max_worker_failures = 1;

@@ -31,7 +31,7 @@ struct reconnect : testing::Test {
   }
 };
 
-TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
+TEST_F(reconnect, closures_stay_running_and_the_task_is_late) {
   auto const job = busy();
   c.cut(w, "reset");
   EXPECT_EQ(c.state(job[0]), closure_state::running);
@@ -52,7 +52,7 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_EQ(why.requeue_in, 2s);
 }
 
-TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {
+TEST_F(reconnect, same_incarnation_continues_with_common_closures) {
   auto const job = busy();
   c.cut(w);
   c.advance(1s);
@@ -81,7 +81,7 @@ TEST_F(reconnect, works_before_the_old_stream_is_known_to_be_dead) {
 
 // Messages of two connections can arrive in the wrong order. An older one would release the
 // closures that run on the newer connection.
-TEST_F(reconnect, a_stream_that_was_overtaken_by_a_later_one_is_refused) {
+TEST_F(reconnect, overtaken_stream_is_rejected) {
   auto const job = busy();
   c.cut(w);
   auto late = c.arrival(same), now = c.arrival(same);
@@ -106,7 +106,7 @@ TEST_F(reconnect, stream_numbers_restart_with_a_new_incarnation) {
   EXPECT_EQ(c.fx().welcomes.size(), 1u);
 }
 
-TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
+TEST_F(reconnect, closure_missing_on_the_worker_is_requeued_without_suspicion) {
   auto const job = busy();
   c.cut(w);
   auto const back = c.come_back(same, {job[1]});
@@ -116,7 +116,7 @@ TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
   EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 2u);
 }
 
-TEST_F(reconnect, what_the_server_does_not_want_is_not_kept) {
+TEST_F(reconnect, closures_that_are_not_assigned_to_the_worker_are_not_kept) {
   auto const job = busy();
   auto const other = c.attach();
   auto const others = c.open({"f"});
@@ -129,7 +129,7 @@ TEST_F(reconnect, what_the_server_does_not_want_is_not_kept) {
   EXPECT_EQ(c.held(other), others.closures);
 }
 
-TEST_F(reconnect, what_was_prefetched_goes_back_at_once_and_is_no_suspect) {
+TEST_F(reconnect, prefetched_closures_are_requeued_at_once_without_suspicion) {
   auto const job = full();
   c.cut(w);
   EXPECT_EQ(c.state(job[1]), closure_state::running);
@@ -162,7 +162,7 @@ TEST_F(reconnect, a_closure_waits_for_a_quarter_of_the_time_it_has_run) {
             (std::vector{log_event{log_event_kind::worker_lost, "worker:0", "connection lost"}}));
 }
 
-TEST_F(reconnect, and_never_longer_than_the_grace) {
+TEST_F(reconnect, wait_never_exceeds_the_grace_period) {
   auto const job = c.open({"f"});
   for (int i = 0; i < 20; ++i) c.advance(3s), c.alive(w);
   c.cut(w);
@@ -179,7 +179,7 @@ TEST_F(reconnect, a_worker_that_held_nothing_is_lost_at_once) {
   EXPECT_TRUE(c.said().empty()) << "who said that it is gone tells of it";
 }
 
-TEST_F(reconnect, without_a_grace_it_is_lost_at_once) {
+TEST_F(reconnect, without_a_grace_period_the_worker_is_lost_at_once) {
   config none;
   none.reconnect_grace = {};
   cluster strict(none);
@@ -191,7 +191,7 @@ TEST_F(reconnect, without_a_grace_it_is_lost_at_once) {
   EXPECT_EQ(strict.task(0).state, task_state::error);
 }
 
-TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
+TEST_F(reconnect, another_incarnation_keeps_no_closures) {
   auto const job = busy();
   c.cut(w);
   auto other = same;
@@ -207,7 +207,7 @@ TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
                              "worker:0 was taken over by another process on host"}));
 }
 
-TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away) {
+TEST_F(reconnect, absent_worker_gets_no_work_and_provides_no_function) {
   busy();
   c.cut(w);
   auto const more = c.open({"f"});
@@ -220,7 +220,7 @@ TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away)
   EXPECT_EQ(c.status_of(open_session{{}, strict, c.specs({"f"})}).code, code::failed_precondition);
 }
 
-TEST_F(reconnect, a_blip_is_no_suspected_kill) {
+TEST_F(reconnect, short_disconnects_do_not_count_as_losses) {
   auto spec = fail_fast();
   spec.max_worker_failures = 2;
   auto const job = c.open({"f"}, spec);
@@ -234,7 +234,7 @@ TEST_F(reconnect, a_blip_is_no_suspected_kill) {
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
-TEST_F(reconnect, coming_back_too_late_takes_the_suspicion_back) {
+TEST_F(reconnect, late_return_removes_the_suspicion) {
   auto spec = fail_fast();
   spec.max_worker_failures = 2;
   auto const job = c.open({"f"}, spec);
@@ -279,7 +279,7 @@ TEST_F(reconnect, a_cancelled_closure_is_cancelled_when_its_worker_stays_away) {
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
 }
 
-TEST_F(reconnect, a_drain_is_told_again) {
+TEST_F(reconnect, drain_request_is_sent_again_after_the_reconnect) {
   auto const job = busy();
   c.ask(drain_task{{}, "worker", 0});
   c.cut(w);
@@ -288,7 +288,7 @@ TEST_F(reconnect, a_drain_is_told_again) {
   EXPECT_TRUE(c.task(0).draining);
 }
 
-TEST_F(reconnect, a_drain_while_it_is_away_is_told_when_it_is_back) {
+TEST_F(reconnect, drain_request_during_the_absence_is_sent_after_the_reconnect) {
   auto const job = busy();
   c.cut(w);
   EXPECT_EQ(c.status_of(drain_task{{}, "worker", 0}), status{});
@@ -308,7 +308,7 @@ TEST_F(reconnect, silence_counts_from_the_last_sign_of_life) {
   EXPECT_EQ(c.said().at(0).kind, log_event_kind::worker_lost);
 }
 
-TEST_F(reconnect, fewer_credits_than_before_keep_the_oldest_out) {
+TEST_F(reconnect, fewer_credits_than_before_requeue_the_oldest_closures) {
   auto const job = busy();
   c.cut(w);
   auto narrow = same;
@@ -328,7 +328,7 @@ TEST_F(reconnect, messages_of_the_dead_stream_are_ignored) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
 }
 
-TEST_F(reconnect, a_failure_among_what_goes_back_stops_what_goes_on) {
+TEST_F(reconnect, failure_of_a_requeued_closure_does_not_affect_kept_ones) {
   auto spec = fail_fast();
   spec.max_worker_failures = 1;
   auto const a = c.open({"f"}, spec);

@@ -28,7 +28,7 @@ TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_
   EXPECT_EQ(c.task(0).restarts, 0u);
 }
 
-TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it) {
+TEST(takeover, explicit_index_of_a_live_host_is_refused) {
   cluster c;
   auto const first = c.attach({.index = 9, .host = "one"});
   joining const claim{.index = 9, .incarnation = 42, .host = "two"};
@@ -67,7 +67,7 @@ TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it)
   EXPECT_EQ(c.held(first), closures({job[0]}));
 }
 
-TEST(takeover, two_processes_that_ask_in_turn_for_an_index_both_learn_that_it_is_alive) {
+TEST(takeover, two_alternating_claims_both_detect_that_the_index_is_in_use) {
   cluster c;
   auto const first = c.attach({.index = 9, .host = "one"});
   joining const second{.index = 9, .incarnation = 42, .host = "two"};
@@ -113,7 +113,7 @@ TEST(takeover, an_index_remembers_the_newest_claims_only) {
   EXPECT_FALSE(is_refused(100)) << "one claim too many has replaced it";
 }
 
-TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_late_lost_or_away) {
+TEST(takeover, explicit_index_moves_to_another_host_if_the_first_is_late_lost_or_away) {
   for (int how = 0; how < 3; ++how) {
     cluster c;
     joining const one{.index = 9, .host = "one"};
@@ -128,7 +128,7 @@ TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_lat
   }
 }
 
-TEST(takeover, the_index_of_a_host_that_lost_power_goes_to_the_worker_that_waits_for_it) {
+TEST(takeover, index_of_a_failed_host_moves_to_the_waiting_worker) {
   cluster c;
   c.attach({.index = 9, .host = "one"});
   auto const job = c.open({"f"});
@@ -143,7 +143,7 @@ TEST(takeover, the_index_of_a_host_that_lost_power_goes_to_the_worker_that_waits
   EXPECT_EQ(c.held(c.attach(claim)), job.closures);
 }
 
-TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
+TEST(takeover, replacement_process_takes_the_task_at_once) {
   for (int how = 0; how < 4; ++how) {
     cluster c;
     c.attach({.incarnation = 1});
@@ -178,7 +178,7 @@ TEST(takeover, the_work_of_the_old_stream_goes_to_the_new_one) {
   EXPECT_EQ(c.sent(fresh), closures({job[0]}));
 }
 
-TEST(takeover, what_the_old_stream_still_says_is_ignored) {
+TEST(takeover, messages_of_the_old_stream_are_ignored) {
   cluster c;
   auto const old = c.attach({.index = 0});
   auto const job = c.open({"f"});

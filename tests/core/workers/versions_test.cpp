@@ -26,7 +26,7 @@ TEST(versions, a_function_is_a_version_when_it_ends_with_one) {
     EXPECT_EQ(family_of(plain), "") << plain;
 }
 
-TEST(versions, one_that_no_worker_has_is_refused_at_once_when_they_have_others) {
+TEST(versions, unavailable_version_is_rejected_at_once_if_workers_have_another) {
   cluster c;
   c.attach({.functions = {old, "f"}});
   auto const job = c.open({fresh});
@@ -34,7 +34,7 @@ TEST(versions, one_that_no_worker_has_is_refused_at_once_when_they_have_others) 
   EXPECT_EQ(c.state(c.open({"other"})[0]), closure_state::queued) << "no version of anything";
 }
 
-TEST(versions, a_session_by_stream_is_told_by_its_outcome) {
+TEST(versions, stream_session_receives_the_error_as_an_outcome) {
   cluster c;
   c.attach({.functions = {old}});
   auto const s = c.stream();
@@ -43,7 +43,7 @@ TEST(versions, a_session_by_stream_is_told_by_its_outcome) {
   EXPECT_EQ(c.fx().outcomes[0].failure->message, refusal);
 }
 
-TEST(versions, without_any_worker_of_the_family_it_waits_and_says_so) {
+TEST(versions, closure_waits_without_any_worker_of_the_family) {
   cluster c;
   c.attach({.functions = {"f"}});
   auto const job = c.open({fresh});
@@ -56,7 +56,7 @@ TEST(versions, without_any_worker_of_the_family_it_waits_and_says_so) {
   EXPECT_EQ(c.held(w), closures{job[0]});
 }
 
-TEST(versions, the_first_worker_of_the_family_gives_others_time_to_come) {
+TEST(versions, first_worker_of_the_family_starts_a_grace_period) {
   cluster c;
   auto const job = c.open({fresh});
   c.attach({.functions = {old}});
@@ -74,7 +74,7 @@ TEST(versions, the_first_worker_of_the_family_gives_others_time_to_come) {
   EXPECT_EQ(error_of(c, late[0]), refusal);
 }
 
-TEST(versions, a_worker_that_comes_in_time_has_it) {
+TEST(versions, worker_that_attaches_in_time_runs_the_closure) {
   cluster c;
   auto const job = c.open({fresh});
   c.attach({.functions = {old}});
@@ -85,7 +85,7 @@ TEST(versions, a_worker_that_comes_in_time_has_it) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
 }
 
-TEST(versions, a_worker_that_is_restarted_counts_as_there_for_the_grace) {
+TEST(versions, restarted_worker_counts_as_present_for_the_grace_period) {
   cluster c;
   c.attach({.functions = {old}});
   auto const w = c.attach({.functions = {fresh}, .index = 1});
@@ -103,7 +103,7 @@ TEST(versions, a_worker_that_is_restarted_counts_as_there_for_the_grace) {
   EXPECT_EQ(error_of(c, job[0]), refusal);
 }
 
-TEST(versions, a_worker_that_drains_or_is_cordoned_is_there) {
+TEST(versions, draining_or_cordoned_worker_counts_as_present) {
   cluster c;
   c.attach({.functions = {old}});
   auto const w = c.attach({.functions = {fresh}, .index = 1});
@@ -116,7 +116,7 @@ TEST(versions, a_worker_that_drains_or_is_cordoned_is_there) {
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
 }
 
-TEST(versions, what_waits_for_an_input_or_a_time_fails_as_well) {
+TEST(versions, blocked_and_delayed_closures_fail_too) {
   cluster c;
   auto const producer = c.open({"f"});
   auto specs = c.specs({fresh, fresh});
@@ -131,7 +131,7 @@ TEST(versions, what_waits_for_an_input_or_a_time_fails_as_well) {
   EXPECT_EQ(error_of(c, job[1]), refusal);
 }
 
-TEST(versions, many_that_wait_end_in_steps) {
+TEST(versions, many_waiting_closures_end_in_steps) {
   cluster c;
   auto const job = c.open(names(12'000, fresh), continue_all());
   c.attach({.functions = {old}});
@@ -142,7 +142,7 @@ TEST(versions, many_that_wait_end_in_steps) {
   EXPECT_EQ(c.job(job.id).counts.failed, 12'000u);
 }
 
-TEST(versions, without_a_grace_nothing_is_waited_for) {
+TEST(versions, without_a_grace_period_closures_fail_at_once) {
   config none;
   none.reconnect_grace = {};
   cluster c(none);

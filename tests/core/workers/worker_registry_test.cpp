@@ -38,8 +38,7 @@ TEST_F(registry_test, a_number_is_used_again_and_a_stream_is_not) {
   EXPECT_EQ(registry.invalid(), "");
 }
 
-TEST_F(registry_test,
-       a_worker_that_had_an_index_elsewhere_has_it_again_unless_another_one_is_there) {
+TEST_F(registry_test, worker_gets_its_last_index_again_unless_it_is_taken) {
   auto const picked = [this](std::uint64_t process, std::int64_t last, std::int64_t tasks = 0) {
     worker_spec spec;
     spec.last_index = last;
@@ -57,7 +56,7 @@ TEST_F(registry_test,
   EXPECT_EQ(picked(5, 2), 2) << "it is, and was never another one";
 }
 
-TEST_F(registry_test, forgets_what_it_counts_of_a_job_with_its_last_row) {
+TEST_F(registry_test, counts_of_a_job_are_removed_with_its_last_row) {
   for (std::uint64_t process = 1; process <= 3; ++process) {
     worker_spec spec;
     spec.job = "job" + std::to_string(process);
