@@ -31,7 +31,7 @@ std::string lasting(json::value closure) {
   return json::serialize(closure);
 }
 
-TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
+TEST(durable_jobs, survive_kill_9_and_unfinished_closures_run) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -138,7 +138,7 @@ TEST(durable_jobs, a_clean_stop_loses_nothing_and_blames_no_closure) {
       << c.text("/api/v1/jobs/" + id_of(job)) << c.text("/api/v1/jobs/" + id_of(job) + "/closures");
 }
 
-TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
+TEST(durable_jobs, running_closure_continues_when_its_worker_returns) {
   cluster c;
   auto const data = c.file("data").string();
   words const flags{"--data-dir", data, "--heartbeat-timeout", "6s"};
@@ -164,7 +164,7 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
 }
 
 // It has run for less than a second, so its worker is not recorded yet.
-TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first) {
+TEST(durable_jobs, new_closure_continues_if_its_worker_returns_first) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -183,7 +183,7 @@ TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first
 }
 
 // The worker finishes during the outage.
-TEST(durable_jobs, what_ends_while_the_server_is_away_is_answered_when_it_is_back) {
+TEST(durable_jobs, closure_that_ends_during_the_outage_is_answered_afterwards) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -254,7 +254,7 @@ TEST(durable_jobs, interrupted_upload_resumes_at_its_offset) {
   EXPECT_EQ(last.at("closures").at(0).at("args"), (json::value{lines - 1}));
 }
 
-TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
+TEST(durable_jobs, waiting_command_continues_with_the_restarted_server) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -269,7 +269,7 @@ TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
   EXPECT_TRUE(waiting.says("does not answer, waiting for it"));
 }
 
-TEST(durable_jobs, are_asked_for_in_vain_where_nothing_is_kept) {
+TEST(durable_jobs, are_refused_without_a_data_directory) {
   cluster c;
   c.serve();
   auto const f = c.run({"submit", "muster.echo", "1", "--durable", "--no-wait"});

@@ -70,7 +70,7 @@ TEST_F(durable_sessions, an_error_is_raised_once_and_the_next_generation_begins)
   EXPECT_THROW(bad.fetch(1s), closure_error);
 }
 
-TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altogether) {
+TEST_F(durable_sessions, released_values_and_closed_sessions_are_removed_from_the_disk) {
   c.worker();
   auto const kinds = [&] {
     server->signal(SIGKILL);

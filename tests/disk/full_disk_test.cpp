@@ -124,7 +124,7 @@ void expect_told(process& server, std::string const& data) {
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
 }
 
-TEST(full_disk, is_told_at_the_start_and_nothing_is_lost) {
+TEST(full_disk, is_reported_at_the_start_and_nothing_is_lost) {
   test::small_disk disk(200);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const data = (disk.path() / "data").string();

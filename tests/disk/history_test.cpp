@@ -101,7 +101,7 @@ TEST_F(history_on_disk, is_there_after_kill_9) {
   EXPECT_EQ(kept.at("history_dropped"), 0);
 }
 
-TEST_F(history_on_disk, of_a_server_that_is_gone_is_shown_and_not_changed) {
+TEST_F(history_on_disk, of_a_stopped_server_is_shown_without_changes) {
   auto& first = a_server_with_a_past();
   auto const failed = events("job_failed");
   auto const before = c.get("/api/v1/jobs/" + job);
@@ -135,7 +135,7 @@ TEST_F(history_on_disk, of_a_server_that_is_gone_is_shown_and_not_changed) {
 
 // A failed run of coordination clients, a job that is not durable and its output: after a restart,
 // and read-only without the server.
-TEST_F(history_on_disk, what_has_ended_is_told_by_time_after_kill_9) {
+TEST_F(history_on_disk, ended_jobs_are_listed_by_time_after_kill_9) {
   auto& first = c.serve({"--data-dir", data, "--cluster", "default:worker=1"});
   register_agent(1);
   c.worker({"--allow-exec"});
@@ -180,7 +180,7 @@ TEST_F(history_on_disk, what_has_ended_is_told_by_time_after_kill_9) {
   }
 }
 
-TEST_F(history_on_disk, of_a_server_with_tokens_asks_for_them) {
+TEST_F(history_on_disk, of_a_server_with_tokens_requires_a_token) {
   auto& first = c.serve({"--data-dir", data, "--auth", "on"});
   auto const token = read_file(fs::path(data) / "admin.token");
   first.signal(SIGTERM);
@@ -210,7 +210,7 @@ TEST_F(history_on_disk, that_cannot_be_read_keeps_no_server_from_starting) {
   EXPECT_TRUE(events("job_failed").empty());
 }
 
-TEST_F(history_on_disk, is_not_kept_where_it_may_have_no_bytes) {
+TEST_F(history_on_disk, is_not_written_with_a_zero_byte_limit) {
   a_server_with_a_past({"--history-bytes-max", "0"}).kill_at_once();
   EXPECT_FALSE(fs::exists(fs::path(data) / "history"));
 }

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 class old_directory : public testing::TestWithParam<std::string> {};
 
-TEST_P(old_directory, is_opened_with_all_that_stands_in_it) {
+TEST_P(old_directory, is_opened_with_all_its_entries) {
   cluster c;
   auto const data = c.file("data");
   fs::copy(fs::path(OLD_DIRECTORIES) / GetParam(), data, fs::copy_options::recursive);

@@ -56,7 +56,7 @@ TEST_F(private_directory, is_made_for_its_owner_whatever_the_umask) {
   EXPECT_EQ(mode_of(c.file("again")), 0700u);
 }
 
-TEST_F(private_directory, of_an_earlier_server_is_closed_at_the_start_with_a_line) {
+TEST_F(private_directory, of_an_earlier_server_is_restricted_and_logged_at_the_start) {
   auto const data = c.file("data"), values = c.file("values");
   words const flags{"--data-dir", data, "--spill-dir", values};
   auto& first = c.serve(flags);
@@ -75,7 +75,7 @@ TEST_F(private_directory, of_an_earlier_server_is_closed_at_the_start_with_a_lin
   stop(second);
 }
 
-TEST_F(private_directory, without_a_server_too) {
+TEST_F(private_directory, is_created_by_commands_without_a_server_too) {
   auto const data = c.file("data");
   fs::create_directory(data);
   auto const made = c.run({"token", "create", "--role", "viewer", "--data-dir", data});
@@ -83,7 +83,7 @@ TEST_F(private_directory, without_a_server_too) {
   EXPECT_EQ(mode_of(data), 0700u);
 }
 
-TEST_F(private_directory, of_others_stays_as_it_is) {
+TEST_F(private_directory, foreign_directories_keep_their_permissions) {
   auto const shared = c.file("shared"), papers = c.file("papers");
   for (auto const& d : {shared, papers}) fs::create_directory(d), std::ofstream(d / "paper") << "";
   auto& server = c.serve({"--spill-dir", shared});
@@ -99,7 +99,7 @@ TEST_F(private_directory, of_others_stays_as_it_is) {
   EXPECT_EQ(mode_of(papers), 0755u);
 }
 
-TEST_F(private_directory, what_is_only_called_like_ours_stays_as_it_is) {
+TEST_F(private_directory, foreign_directories_with_the_same_name_keep_their_permissions) {
   auto const shared = c.file("shared"), blobs = shared / "blobs", papers = c.file("papers");
   for (auto const& d : {shared, blobs, papers}) fs::create_directory(d);
   auto& server = c.serve({"--data-dir", c.file("data"), "--spill-dir", shared});

@@ -5,7 +5,7 @@
 namespace muster::server::journal::etcd {
 namespace {
 
-TEST(etcd_address, is_hosts_a_prefix_and_perhaps_a_user) {
+TEST(etcd_address, has_hosts_a_prefix_and_an_optional_user) {
   auto const one = parse_address("etcd://127.0.0.1:2379/muster");
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_EQ(*one, (address{{"127.0.0.1:2379"}, "/muster", "", false}));
@@ -15,7 +15,7 @@ TEST(etcd_address, is_hosts_a_prefix_and_perhaps_a_user) {
   EXPECT_EQ(all->text(), "etcds://me@a.example:2379,[::1]:2380,b:1/x/y");
 }
 
-TEST(etcd_address, that_is_none_says_what_to_write) {
+TEST(etcd_address, invalid_address_error_explains_the_format) {
   for (auto const* text :
        {"", "etcd:", "http://a:1/p", "etcd://", "etcd:///p", "etcd://a/p", "etcd://a:0/p",
         "etcd://a:65536/p", "etcd://a:1", "etcd://a:1/", "etcd://a:1,/p", "etcd://,a:1/p",
@@ -29,7 +29,7 @@ TEST(etcd_address, that_is_none_says_what_to_write) {
   EXPECT_FALSE(parse_address(many + "/p"));
 }
 
-TEST(etcd_address, never_has_a_password_and_never_repeats_one) {
+TEST(etcd_address, password_is_rejected_and_never_repeated) {
   auto const wrong = parse_address("etcd://me:secret@a:1/p");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message.find("secret"), std::string::npos);

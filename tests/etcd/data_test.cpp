@@ -74,7 +74,7 @@ class data_on_etcd : public ::testing::Test {
   cluster box_;
 };
 
-TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
+TEST_F(data_on_etcd, can_be_copied_to_a_directory_and_back) {
   auto const here = url("/a"), there = url("/b");
   auto const backup = box_.file("backup").string(), again = box_.file("again").string();
   json::value incarnation;
@@ -133,7 +133,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
   EXPECT_EQ(c.text("/api/v1/clusters/train/kv/large"), large);
 }
 
-TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
+TEST_F(data_on_etcd, invalid_requests_are_one_clear_line) {
   auto const said = [&](words const& what, int status) {
     auto const r = data(what);
     EXPECT_EQ(r.status, status) << r.err;

@@ -109,7 +109,7 @@ struct leadership_of_late_etcd : ::testing::Test {
   leadership mine{etcd.reached(), {"a:1", 1, 2s, [this](auto const&) { ++left; }}};
 };
 
-TEST_F(leadership_of_late_etcd, an_attempt_that_it_does_late_keeps_nobody_from_leading) {
+TEST_F(leadership_of_late_etcd, attempt_executed_late_does_not_prevent_leading) {
   etcd.keep_one();
   EXPECT_FALSE(mine.try_to_lead());
   etcd.do_it_with_the_next_lease();
@@ -118,7 +118,7 @@ TEST_F(leadership_of_late_etcd, an_attempt_that_it_does_late_keeps_nobody_from_l
   EXPECT_TRUE(seen->leads) << seen->leader;
 }
 
-TEST_F(leadership_of_late_etcd, an_attempt_that_it_did_is_its_own) {
+TEST_F(leadership_of_late_etcd, completed_attempt_is_recognised_as_its_own) {
   etcd.keep_one();
   EXPECT_FALSE(mine.try_to_lead());
   etcd.do_it_late();

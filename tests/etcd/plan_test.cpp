@@ -76,7 +76,7 @@ std::map<std::string, std::string> all_of(memory_store const& s) {
   return all;
 }
 
-TEST(etcd_plan, comes_to_what_the_batch_does_in_order) {
+TEST(etcd_plan, equals_the_batch_applied_in_order) {
   std::mt19937 random(1);
   auto const pick = [&](std::size_t n) { return random() % n; };
   auto const word = [&](std::size_t longest) {

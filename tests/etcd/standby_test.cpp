@@ -121,7 +121,7 @@ class standby : public ::testing::Test {
   std::optional<server> a_, b_;
 };
 
-TEST_F(standby, names_the_leader_and_takes_over_all_state_when_it_is_killed) {
+TEST_F(standby, names_the_leader_and_takes_over_all_state_after_a_kill) {
   start_both();
   for (auto const* path : {"/readyz", "/api/v1/jobs", "/", "/api/v1/clusters/train"}) {
     auto const r = b_->get(path);
@@ -206,7 +206,7 @@ TEST_F(standby, resumed_old_leader_neither_answers_nor_writes) {
   EXPECT_EQ(b_->key("k"), "new");
 }
 
-TEST_F(standby, etcds_own_leader_may_die_while_the_server_goes_on) {
+TEST_F(standby, server_survives_the_loss_of_the_etcd_leader) {
   a_->start();
   ASSERT_TRUE(a_->serves()) << a_->running().errors();
   ASSERT_TRUE(a_->put("k", "1"));
@@ -282,7 +282,7 @@ TEST_F(standby, may_be_started_before_etcd_answers) {
   EXPECT_TRUE(a_->serves()) << a_->running().errors();
 }
 
-TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
+TEST_F(standby, worker_behind_a_relay_follows_and_runs_accepted_jobs) {
   start_both();
   cluster box;
   auto const relay = "127.0.0.1:" + std::to_string(test::free_port());
@@ -345,7 +345,7 @@ TEST_F(standby, continues_a_program_without_starting_a_rank_twice) {
   EXPECT_EQ(std::count(noted.begin(), noted.end(), '\n'), 3) << noted;
 }
 
-TEST_F(standby, supervised_comes_back_as_a_standby) {
+TEST_F(standby, supervised_server_restarts_as_a_standby) {
   a_->start({"--supervise"});
   ASSERT_TRUE(a_->serves()) << a_->running().errors();
   b_->start({"--supervise"});
@@ -365,7 +365,7 @@ TEST_F(standby, supervised_comes_back_as_a_standby) {
   }
 }
 
-TEST(store_flags, that_cannot_be_are_one_clear_line) {
+TEST(store_flags, invalid_combinations_are_one_clear_line) {
   auto const said = [](words const& flags, int status) {
     server s("");
     auto& p = s.start(flags);

@@ -18,7 +18,7 @@ std::vector<change> many(std::size_t n, std::string const& value) {
   return batch;
 }
 
-TEST_F(etcd_store_test, is_an_ordered_map_like_the_others) {
+TEST_F(etcd_store_test, is_an_ordered_map_like_other_stores) {
   auto s = open();
   EXPECT_TRUE(s->write({{kind::put, "b", "2"}, {kind::put, "a", "1"}, {kind::put, "a", "4"}}).ok());
   EXPECT_EQ(all_of(*s), (map{{"a", "4"}, {"b", "2"}}));
@@ -31,7 +31,7 @@ TEST_F(etcd_store_test, is_an_ordered_map_like_the_others) {
   EXPECT_EQ(all_of(*open_anew()), (map{{"a2", ""}, {zero, zero}}));
 }
 
-TEST_F(etcd_store_test, holds_values_and_batches_that_no_transaction_holds) {
+TEST_F(etcd_store_test, stores_values_and_batches_larger_than_a_transaction) {
   auto s = open();
   auto expected = map{};
   for (auto const& c : many(1'000, std::string(3'000, 'v'))) expected[c.key] = c.value;
@@ -123,7 +123,7 @@ TEST_F(etcd_store_test, one_leads_and_the_next_when_it_resigns) {
   EXPECT_TRUE(other.try_to_lead()->leads);
 }
 
-TEST_F(etcd_store_test, less_than_the_limit_of_bytes_is_full) {
+TEST_F(etcd_store_test, fewer_free_bytes_than_the_limit_count_as_full) {
   auto s = open(1);
   EXPECT_EQ(s->bytes_free(), 0u);
   s = open_anew();
@@ -132,7 +132,7 @@ TEST_F(etcd_store_test, less_than_the_limit_of_bytes_is_full) {
 
 // 40 values of 400 kB exceed etcd's own quota. No value is lost, and overwriting frees space.
 // Whether a caller notices the shortage depends on timing.
-TEST_F(etcd_store_test, etcd_out_of_space_waits_and_goes_on) {
+TEST_F(etcd_store_test, waits_while_etcd_is_out_of_space_and_resumes) {
   begin({"--quota-backend-bytes=10000000"});
   std::atomic<std::uint64_t> durable = 0;
   std::atomic<bool> failed = false;
@@ -157,7 +157,7 @@ class etcd_with_users : public etcd_store_test {
   }
 };
 
-TEST_F(etcd_with_users, and_tls_lets_in_who_has_a_password) {
+TEST_F(etcd_with_users, and_tls_admits_only_clients_with_a_password) {
   test::etcd_members m(1, {}, true);
   m.control({"user", "add", "root:toor"});
   m.control({"user", "grant-role", "root", "root"});

@@ -101,7 +101,7 @@ TEST_F(tokens_in_etcd, tokens_are_valid_on_the_leader_and_its_successor) {
   EXPECT_CONTAINS(stopped({"list"}).out, "later-");
 }
 
-TEST_F(tokens_in_etcd, what_cannot_be_is_one_clear_line) {
+TEST_F(tokens_in_etcd, invalid_requests_are_one_clear_line) {
   auto const said = [&](words const& what, int status) {
     auto const r = command(what);
     EXPECT_EQ(r.status, status) << r.err;

@@ -29,7 +29,7 @@ class etcd_view_test : public with_etcd_store {
   std::unique_ptr<etcd_store> store_;
 };
 
-TEST_F(etcd_view_test, has_what_the_store_has_and_tells_who_leads) {
+TEST_F(etcd_view_test, has_all_entries_of_the_store_and_names_the_leader) {
   auto const large = std::string(3 << 20, 'l') + "end";
   ASSERT_TRUE(store_->write({{kind::put, "a", "1"}, {kind::put, "b1", large}}).ok());
   ASSERT_TRUE(store_->write({{kind::put, "b2", ""}}).ok());
@@ -115,7 +115,7 @@ TEST_F(etcd_view_test, pieces_of_another_entry_are_damage_and_never_its_value) {
   EXPECT_TRUE(etcd_view::open(members_->access()));
 }
 
-TEST_F(etcd_view_test, restored_into_another_prefix_is_the_same_and_a_failure_leaves_nothing) {
+TEST_F(etcd_view_test, restore_into_another_prefix_is_identical_and_leaves_nothing_on_failure) {
   muster::journal::v1::Format f;
   f.set_version(1);
   std::vector<change> batch{{kind::put, "format", f.SerializeAsString()},

@@ -40,7 +40,7 @@ TEST_F(machines_test, newest_and_samples_of_an_hour) {
   EXPECT_LT(samples.back().gpu, 0) << "not known, and not zero";
 }
 
-TEST_F(machines_test, gpus_are_taken_together) {
+TEST_F(machines_test, gpus_are_combined) {
   machine m;
   m.gpus = {{"a", 0.5, 10, 80}, {"b", 1.0, 20, 80}, {"c", {}, {}, {}}};
   all.report("worker:0", m, now);
@@ -50,7 +50,7 @@ TEST_F(machines_test, gpus_are_taken_together) {
   EXPECT_LT(s.cpu, 0);
 }
 
-TEST_F(machines_test, who_is_gone_or_silent_is_not_fresh) {
+TEST_F(machines_test, absent_or_silent_machine_is_not_fresh) {
   report("worker:0");
   auto const* row = all.find("worker:0");
   EXPECT_TRUE(row->fresh(now + machines::fresh_for));

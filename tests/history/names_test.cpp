@@ -31,7 +31,7 @@ struct names_test : testing::Test {
   void fold(changes const& c) { of.fold(c, now); }
 };
 
-TEST_F(names_test, a_number_that_is_given_again_leaves_what_was_shown_alone) {
+TEST_F(names_test, reused_number_does_not_change_earlier_names) {
   fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
   auto const before = of.of(function_id{1});
   fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, "eval")}));
@@ -40,7 +40,7 @@ TEST_F(names_test, a_number_that_is_given_again_leaves_what_was_shown_alone) {
   EXPECT_EQ(of[of.of(function_id{1})].name, "eval");
 }
 
-TEST_F(names_test, a_name_that_comes_again_has_its_old_number) {
+TEST_F(names_test, returning_name_gets_its_old_number) {
   fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
   auto const before = of.of(function_id{1});
   fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}}));
@@ -48,7 +48,7 @@ TEST_F(names_test, a_name_that_comes_again_has_its_old_number) {
   EXPECT_EQ(of.of(function_id{2}), before);
 }
 
-TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_function_is_shown) {
+TEST_F(names_test, full_table_evicts_unused_names_and_then_shows_the_function) {
   limits.functions_max = 1;
   limits.callables_max = 1;  // three names in total
   fold(told({function(0, "f"), callable(1, 0, "a")}));
@@ -69,7 +69,7 @@ TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_
   EXPECT_EQ(of.size(), 3u);
 }
 
-TEST_F(names_test, what_is_shown_is_not_looked_through_for_every_new_name) {
+TEST_F(names_test, names_in_use_are_not_scanned_for_every_new_name) {
   limits.functions_max = 1;
   limits.callables_max = 1;
   fold(told({function(0, "f"), callable(1, 0, "a"), callable(2, 0, "b")}));

@@ -51,7 +51,7 @@ TEST_F(past_test, spans_and_sums_are_shown_as_before) {
   EXPECT_EQ(all.invalid(), "");
 }
 
-TEST_F(past_test, minutes_count_them) {
+TEST_F(past_test, minutes_include_restored_spans) {
   all.restore(of("f", noon - 20s, 2s, 77));
   all.restore(sum(500, 2));
   auto const page = all.activity().minutes({}, {}, 10);
@@ -62,7 +62,7 @@ TEST_F(past_test, minutes_count_them) {
   EXPECT_EQ(page.minutes[0].function, several_functions);
 }
 
-TEST_F(past_test, a_worker_that_comes_goes_on_in_its_lane) {
+TEST_F(past_test, attaching_worker_continues_its_restored_lane) {
   all.restore(of("f", noon - 20s, 2s, 77));
   effects fx;
   fx.changes.workers.push_back({worker_number{1}, true, "worker", 3, 1});
@@ -71,7 +71,7 @@ TEST_F(past_test, a_worker_that_comes_goes_on_in_its_lane) {
   EXPECT_EQ(all.invalid(), "");
 }
 
-TEST_F(past_test, a_function_is_one_before_and_after) {
+TEST_F(past_test, restored_function_is_not_duplicated) {
   all.restore(of("f", noon - 20s, 2s, 77));
   effects fx;
   fx.changes.functions.push_back({function_id{9}, true, false, {}, "f", {}});
@@ -79,7 +79,7 @@ TEST_F(past_test, a_function_is_one_before_and_after) {
   EXPECT_EQ(all.named().size(), 1u);
 }
 
-TEST_F(past_test, machines_that_are_gone_have_samples) {
+TEST_F(past_test, absent_machines_have_samples) {
   machines m;
   for (std::uint32_t i = 0; i < machines::samples_max + 5; ++i) m.restore("worker:1", "node", {i});
   auto const* const row = m.find("worker:1");

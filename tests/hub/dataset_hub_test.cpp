@@ -82,7 +82,7 @@ TEST_F(dataset_hub, a_split_is_done_once_its_closure_has_succeeded) {
   EXPECT_EQ(draw(second, other), "null");
 }
 
-TEST_F(dataset_hub, a_failed_closure_and_a_lost_worker_give_back_what_they_have) {
+TEST_F(dataset_hub, failed_closure_and_lost_worker_return_their_splits) {
   begin(3, 2);
   auto const mine = first.held.at(0).closure, other = second.held.at(0).closure;
   EXPECT_EQ(draw(first, mine), "s0");
@@ -102,7 +102,7 @@ TEST_F(dataset_hub, a_failed_closure_and_a_lost_worker_give_back_what_they_have)
   EXPECT_EQ(view().given_back, 2u);
 }
 
-TEST_F(dataset_hub, a_closure_that_was_cancelled_before_its_first_draw_is_told_the_end) {
+TEST_F(dataset_hub, closure_cancelled_before_its_first_draw_receives_the_end) {
   begin(1, 2);
   auto const mine = first.held.at(0).closure;
   h.ask(core::cancel_closure{{}, mine}, [](core::reply const&) {});
@@ -110,7 +110,7 @@ TEST_F(dataset_hub, a_closure_that_was_cancelled_before_its_first_draw_is_told_t
   EXPECT_EQ(view().queued, 2u);
 }
 
-TEST_F(dataset_hub, a_worker_draws_for_what_it_executes_alone) {
+TEST_F(dataset_hub, worker_draws_only_for_closures_it_executes) {
   begin(2, 2);
   auto const mine = first.held.at(0).closure, other = second.held.at(0).closure;
   EXPECT_NE(draw(first, other).find("is not running"), std::string::npos);

@@ -6,7 +6,7 @@
 namespace muster::server {
 namespace durable_cases {
 
-TEST_F(durable_jobs, are_told_when_they_are_written_and_not_before) {
+TEST_F(durable_jobs, are_acknowledged_only_when_stored) {
   open("a");
   EXPECT_EQ(log, "");
   ASSERT_EQ(facts.size(), 2u) << "the job, and its closure";
@@ -21,7 +21,7 @@ TEST_F(durable_jobs, are_told_when_they_are_written_and_not_before) {
   EXPECT_EQ(log, "b a c ") << "the disk has everything";
 }
 
-TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
+TEST_F(durable_jobs, acknowledgement_waits_only_for_the_jobs_own_changes) {
   auto const told = [this](std::string const& name) {
     return [this, name](muster::status const& lost) { log += name + (lost.ok() ? " " : "! "); };
   };
@@ -49,7 +49,7 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
   EXPECT_EQ(log, "a b! ") << "it was refused, and is told to nobody";
 }
 
-TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
+TEST_F(durable_jobs, job_with_another_jobs_value_waits_for_that_value) {
   hub_worker w;
   w.attach(*h);
   auto const submit = [this](std::optional<bool> durable, core::closure_id input) {
@@ -106,7 +106,7 @@ TEST_F(durable_jobs, unknown_session_cannot_take_a_value) {
   EXPECT_EQ(log, "nothing ");
 }
 
-TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {
+TEST_F(durable_jobs, outcome_is_sent_when_it_is_stored) {
   hub_worker w;
   w.attach(*h);
   open("a");
@@ -172,7 +172,7 @@ TEST_F(durable_jobs, are_found_by_their_key_although_the_disk_is_full) {
   EXPECT_EQ(log, "first same other! ");
 }
 
-TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
+TEST_F(durable_sessions, outcomes_are_sent_in_order_when_they_are_stored) {
   h->sessions().run_after_pending_commits(session, [this] { log += "opened "; });
   EXPECT_EQ(log, "");
   schedule(session, {7});
@@ -186,7 +186,7 @@ TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
   EXPECT_EQ(s.tokens, std::vector<std::uint64_t>{7});
 }
 
-TEST_F(durable_sessions, others_do_not_wait) {
+TEST_F(durable_sessions, other_sessions_do_not_wait) {
   recording_session fast;
   auto const other = held(false);
   h->attach(other, fast);
@@ -199,7 +199,7 @@ TEST_F(durable_sessions, others_do_not_wait) {
   EXPECT_EQ(log, "at once ");
 }
 
-TEST_F(durable_sessions, a_stream_ends_when_the_disk_has_failed_and_is_told_nothing_more) {
+TEST_F(durable_sessions, stream_ends_when_the_disk_has_failed) {
   schedule(session, {1});
   answer_all();
   commits.on_durable(1, {code::internal, "no space"}, at);
@@ -225,7 +225,7 @@ TEST_F(durable_sessions, nothing_is_read_while_too_much_waits_for_the_disk) {
   EXPECT_FALSE(h->sessions().is_paused(other));
 }
 
-TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {
+TEST_F(durable_sessions, released_closures_are_removed_by_request) {
   schedule(session, {1});
   answer_all();
   facts.clear();
@@ -244,7 +244,7 @@ TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {
   EXPECT_EQ(std::get<core::request_removed>(facts[0]), (core::request_removed{session, 1, 2}));
 }
 
-TEST_F(durable_jobs, go_with_their_cluster) {
+TEST_F(durable_jobs, are_removed_with_their_cluster) {
   open("a");
   commits.on_durable(1, {}, at);
   facts.clear();
@@ -253,7 +253,7 @@ TEST_F(durable_jobs, go_with_their_cluster) {
   EXPECT_TRUE(std::holds_alternative<core::job_removed>(facts.front()));
 }
 
-TEST_F(durable_jobs, who_waits_for_a_hub_that_is_gone_is_not_told) {
+TEST_F(durable_jobs, callers_of_a_destroyed_hub_get_no_reply) {
   open("a");
   h.reset();
   commits.on_durable(1, {}, at);

@@ -37,7 +37,7 @@ struct takers : durable_sessions {
   std::uint64_t behind_value = 0;
 };
 
-TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
+TEST_F(takers, later_outcomes_do_not_overtake_those_waiting_for_the_disk) {
   answer(1);
   commits.on_durable(behind_value, {}, at);
   EXPECT_TRUE(taker.tokens.empty()) << "a held outcome waits for everything that was written";
@@ -50,7 +50,7 @@ TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
   EXPECT_EQ(taker.tokens.size(), 3u) << "at once again";
 }
 
-TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
+TEST_F(takers, end_of_a_session_follows_its_outcomes) {
   h->apply(core::seal_session{{}, plain});
   answer(1);
   commits.on_durable(behind_value, {}, at);
@@ -63,7 +63,7 @@ TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
 }
 
 // A session that gets an outcome can submit more before the next one gets its outcome.
-TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
+TEST_F(takers, outcomes_keep_their_order_while_waiting_ones_are_sent) {
   h->gate().when_durable(written, [this] { answer(1); });
   answer(1);
   commits.on_durable(written, {}, at);

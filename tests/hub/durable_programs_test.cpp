@@ -82,7 +82,7 @@ struct durable_programs : durable_jobs {
   }
 };
 
-TEST_F(durable_programs, are_not_named_to_who_repeats_their_key_when_they_are_lost) {
+TEST_F(durable_programs, lost_program_is_not_returned_for_its_key) {
   submit("once");
   submit("once");
   EXPECT_EQ(log, "");
@@ -133,7 +133,7 @@ TEST_F(durable_programs, have_their_cluster_on_the_disk_before_the_attempt) {
   EXPECT_GT(said.size(), before);
 }
 
-TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a_restart) {
+TEST_F(durable_programs, restart_of_a_rank_after_a_server_restart_keeps_the_cluster) {
   w.attach(*h, 7);
   auto const p = submit();
   ASSERT_EQ(declared_after.size(), 1u);
@@ -155,7 +155,7 @@ TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a
   EXPECT_EQ(declared_after.size(), 2u);
 }
 
-TEST_F(durable_programs, that_hang_are_written_down_with_it_until_they_move_again) {
+TEST_F(durable_programs, hangs_are_stored_until_the_ranks_make_progress) {
   w.attach(*h, 7);
   auto const p = submit();
   h->apply(core::rank_reports{w.stream, {{{p, 1, 0}, 100, {}}, {{p, 1, 1}, 101, {}}}, {}, 0});
@@ -176,7 +176,7 @@ TEST_F(durable_programs, that_hang_are_written_down_with_it_until_they_move_agai
   EXPECT_EQ(h->state().programs().find(p)->hang, std::nullopt);
 }
 
-TEST_F(durable_programs, go_with_their_pool_and_so_do_their_clusters) {
+TEST_F(durable_programs, are_removed_with_their_pool_and_so_are_their_clusters) {
   w.attach(*h, 7);
   auto const p = submit();
   EXPECT_NE(clusters.of(p), "");
@@ -203,7 +203,7 @@ TEST_F(durable_programs, are_refused_while_nothing_new_can_be_written) {
   EXPECT_TRUE(said.empty());
 }
 
-TEST_F(durable_programs, an_end_in_a_hello_is_forgotten_when_the_disk_has_it) {
+TEST_F(durable_programs, rank_end_in_a_hello_is_forgotten_once_it_is_stored) {
   w.attach(*h, 7);
   auto const p = submit();
   disk_has_all();

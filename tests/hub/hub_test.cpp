@@ -47,7 +47,7 @@ TEST_F(hub_test, the_timer_follows_the_cores_next_deadline) {
   EXPECT_EQ(armed, clock + h.state().configuration().late_after());
 }
 
-TEST_F(hub_test, a_silent_worker_is_told_and_forgotten_when_the_timer_fires) {
+TEST_F(hub_test, silent_worker_is_notified_and_removed_when_the_timer_fires) {
   hub_worker w;
   attach(w, 1);
   clock = armed;
@@ -119,7 +119,7 @@ TEST_F(hub_test, outcomes_reach_their_own_session_only) {
   EXPECT_EQ(b.tokens, std::vector<std::uint64_t>{11});
 }
 
-TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
+TEST_F(hub_test, replaced_worker_is_disconnected_for_good) {
   hub_worker old, young;
   attach(old, 1);
   core::worker_spec same_place;
@@ -129,7 +129,7 @@ TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
   EXPECT_TRUE(old.final);
 }
 
-TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with_the_job) {
+TEST_F(hub_test, only_the_holder_of_a_closure_can_report_for_it) {
   hub_worker w, other;
   auto const stream = attach(w, 1);
   auto const opened = std::get<core::session_reply>(open(job(1)).body);
@@ -159,7 +159,7 @@ TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with
   EXPECT_EQ(h.logs().count().bytes, 0u);
 }
 
-TEST_F(hub_test, a_session_has_one_sink_and_the_old_one_is_told) {
+TEST_F(hub_test, new_sink_of_a_session_replaces_the_old_one) {
   recording_session first, second;
   h.attach(core::session_id{1}, first);
   h.attach(core::session_id{1}, second);

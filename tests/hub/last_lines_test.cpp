@@ -53,7 +53,7 @@ TEST_F(last_lines_of_ranks, each_worker_is_asked_once_for_all_of_its_ranks) {
   EXPECT_EQ(shown(), (shows{"x", "y", ""}));
 }
 
-TEST_F(last_lines_of_ranks, the_next_question_says_what_is_known_and_is_not_asked_at_once) {
+TEST_F(last_lines_of_ranks, next_query_contains_known_sizes_and_is_rate_limited) {
   look(t);
   lines.deliver(a, {program, 1, {{0, 4, "x"}}});
   lines.deliver(b, {program, 1, {}});
@@ -64,7 +64,7 @@ TEST_F(last_lines_of_ranks, the_next_question_says_what_is_known_and_is_not_aske
   EXPECT_EQ(asked[a].sizes, (sizes{4, 0}));
 }
 
-TEST_F(last_lines_of_ranks, only_who_was_asked_answers_and_for_its_own_ranks) {
+TEST_F(last_lines_of_ranks, only_asked_workers_can_answer_for_their_own_ranks) {
   lines.deliver(a, {program, 1, {{0, 4, "unasked"}}});
   look(t);
   lines.deliver(b, {program, 1, {{0, 4, "of another worker"}, {9, 1, "none"}, {2, 3, "z"}}});
@@ -81,7 +81,7 @@ TEST_F(last_lines_of_ranks, disconnected_workers_are_not_awaited) {
   EXPECT_EQ(done, 1);
 }
 
-TEST_F(last_lines_of_ranks, one_that_has_not_answered_is_not_asked_again) {
+TEST_F(last_lines_of_ranks, worker_without_an_answer_is_not_asked_again) {
   look(t);
   lines.deliver(b, {program, 1, {}});
   look(t + 2s);
@@ -89,7 +89,7 @@ TEST_F(last_lines_of_ranks, one_that_has_not_answered_is_not_asked_again) {
   EXPECT_TRUE(asked.contains(b));
 }
 
-TEST_F(last_lines_of_ranks, another_attempt_begins_anew) {
+TEST_F(last_lines_of_ranks, new_attempt_starts_without_lines) {
   look(t);
   lines.deliver(a, {program, 1, {{0, 4, "x"}}});
   look(t + 100ms, 2);
@@ -111,7 +111,7 @@ TEST_F(last_lines_of_ranks, least_recently_viewed_program_is_removed) {
   EXPECT_EQ(done, 1);
 }
 
-TEST(a_last_line, is_shown_on_one_line_without_what_would_steer_a_terminal_or_the_reader) {
+TEST(last_line, is_shown_on_one_line_without_control_sequences) {
   EXPECT_EQ(displayable_line("\x1b[1;31mloss\x1b[0m 0.5"), "loss 0.5");
   EXPECT_EQ(displayable_line("\x1b]8;;http://x\x1b\\link\x1b]8;;\a end"), "link end");
   EXPECT_EQ(displayable_line("a\tb\x01\x7f"
@@ -127,7 +127,7 @@ TEST(a_last_line, is_shown_on_one_line_without_what_would_steer_a_terminal_or_th
   EXPECT_EQ(displayable_line(" \t "), "");
 }
 
-TEST(a_last_line, is_cut_between_characters) {
+TEST(last_line, is_cut_between_characters) {
   std::string const umlauts = [] {
     std::string s;
     for (int i = 0; i < 300; ++i) s += "\xC3\xA4";
@@ -138,7 +138,7 @@ TEST(a_last_line, is_cut_between_characters) {
   EXPECT_EQ(shown, umlauts.substr(0, 196) + "…");
 }
 
-TEST_F(last_lines_of_ranks, a_worker_that_does_not_answer_is_waited_for_no_longer_than_that) {
+TEST_F(last_lines_of_ranks, slow_worker_is_awaited_only_for_a_limited_time) {
   look(t);
   lines.deliver(a, {program, 1, {}});
   look(t + 2s);
@@ -152,7 +152,7 @@ TEST_F(last_lines_of_ranks, a_worker_that_does_not_answer_is_waited_for_no_longe
   EXPECT_EQ(done, 2);
 }
 
-TEST_F(last_lines_of_ranks, of_more_programs_than_are_remembered_the_newcomer_has_none) {
+TEST_F(last_lines_of_ranks, programs_beyond_the_limit_have_no_lines) {
   auto const watch = [this](std::uint64_t n, core::time_point now) {
     bool was_asked = false;
     lines.refresh(

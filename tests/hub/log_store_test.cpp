@@ -92,7 +92,7 @@ TEST_F(log_store_test, a_page_begins_after_a_number_and_has_a_limit) {
   EXPECT_EQ(p.last, 3u);
 }
 
-TEST_F(log_store_test, what_is_new_is_taken_once_from_the_first_look_on) {
+TEST_F(log_store_test, new_lines_are_taken_once_after_the_first_request) {
   auto const taken = [this] {
     list out;
     for (auto const& [of, line] : store().take_new_lines())
@@ -115,7 +115,7 @@ TEST_F(log_store_test, what_is_new_is_taken_once_from_the_first_look_on) {
   EXPECT_EQ(taken().size(), log_store::new_lines_max);
 }
 
-TEST_F(log_store_test, the_newest_lines) {
+TEST_F(log_store_test, newest_lines_are_returned) {
   for (auto const* t : {"1", "2", "3"}) add(a, t);
   add(b, "4");
   EXPECT_EQ(texts(store().newest({job, a}, 2)), (list{"2", "3"}));
@@ -144,7 +144,7 @@ TEST_F(log_store_test, more_bytes_than_a_closure_may_have_drop_its_oldest) {
   EXPECT_EQ(store().after({job, a}, 0, 1).dropped, 1u);
 }
 
-TEST_F(log_store_test, a_long_line_is_cut_at_a_character_and_says_so) {
+TEST_F(log_store_test, long_line_is_truncated_between_characters_with_a_note) {
   add(a, std::string(19, 'x') + "äöü");
   EXPECT_EQ(of_closure(a), list{std::string(19, 'x') + " … 6 bytes cut"});
 }
@@ -197,7 +197,7 @@ TEST_F(log_store_test, progress_is_the_newest_within_its_range) {
   EXPECT_EQ(store().progress(a)->text, std::string(200, 'x') + " … 100 bytes cut");
 }
 
-TEST_F(log_store_test, who_waits_is_called_once_by_a_line_of_the_target) {
+TEST_F(log_store_test, waiting_callback_is_called_once_for_a_line_of_its_target) {
   int for_a = 0, for_job = 0, forgotten = 0;
   store().wait({job, a}, [&] { ++for_a; });
   store().wait({job, {}}, [&] { ++for_job; });
@@ -231,7 +231,7 @@ TEST_F(log_store_test, callback_can_wait_again_and_cancel_others) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(log_store_test, who_waits_for_a_released_job_is_not_called) {
+TEST_F(log_store_test, callback_for_a_released_job_is_not_called) {
   add(a, "1");
   store().wait({job, a}, [] { ADD_FAILURE(); });
   store().release(job);

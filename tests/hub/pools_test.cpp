@@ -61,7 +61,7 @@ struct pools_test : testing::Test {
   }
 };
 
-TEST_F(pools_test, a_cluster_is_found_by_name_and_the_main_one_without) {
+TEST_F(pools_test, cluster_is_found_by_name_and_main_is_the_default) {
   EXPECT_EQ(*all.named(""), &main);
   EXPECT_EQ(*all.named("main"), &main);
   EXPECT_EQ(*all.named("default"), &main) << "as long as no cluster is called so";
@@ -73,7 +73,7 @@ TEST_F(pools_test, a_cluster_is_found_by_name_and_the_main_one_without) {
   EXPECT_EQ(all.named("moon").error().code, muster::code::not_found);
 }
 
-TEST_F(pools_test, workers_of_one_cluster_get_nothing_of_another) {
+TEST_F(pools_test, workers_receive_no_work_of_another_cluster) {
   auto& of_train = **all.named("train");
   hub_worker there, here;
   there.attach(of_train);
@@ -85,7 +85,7 @@ TEST_F(pools_test, workers_of_one_cluster_get_nothing_of_another) {
   EXPECT_EQ(there.index, 0) << "names are by cluster";
 }
 
-TEST_F(pools_test, what_exists_is_found_by_its_id) {
+TEST_F(pools_test, sessions_and_closures_are_found_by_id) {
   auto& of_train = **all.named("train");
   auto const mine = open(of_train), other = open(main);
   EXPECT_EQ(&all.of(mine.session), &of_train);
@@ -109,7 +109,7 @@ TEST_F(pools_test, an_input_of_another_cluster_is_refused) {
   EXPECT_EQ(answer.status.code, muster::code::not_found);
 }
 
-TEST_F(pools_test, a_caller_that_leaves_is_forgotten_where_it_waits) {
+TEST_F(pools_test, disconnected_caller_is_removed_from_its_cluster) {
   auto& of_train = **all.named("train");
   auto const job = open(of_train);
   int answers = 0;
@@ -124,7 +124,7 @@ TEST_F(pools_test, a_caller_that_leaves_is_forgotten_where_it_waits) {
   EXPECT_EQ(answers, 0);
 }
 
-TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
+TEST_F(pools_test, removed_cluster_ends_its_own_work_only) {
   auto& of_train = **all.named("train");
   hub_worker w, other;
   recording_session s;
@@ -154,7 +154,7 @@ TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
   EXPECT_NE(open(again).closures, job.closures) << "ids are never used again";
 }
 
-TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_theirs) {
+TEST_F(pools_test, spilled_values_are_removed_with_their_cluster) {
   auto& of_train = **all.named("train");
   hub_worker w;
   w.attach(of_train);
@@ -171,7 +171,7 @@ TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_the
   all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});  // too late: ignored
 }
 
-TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
+TEST_F(pools_test, cluster_above_its_share_frees_space_for_another) {
   auto& of_train = **all.named("train");
   hub_worker here, there;
   here.attach(main);
@@ -191,7 +191,7 @@ TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
   EXPECT_TRUE(of_train.state().sessions().find(mine.session));
 }
 
-TEST_F(pools_test, lines_of_logs_are_kept_within_one_limit) {
+TEST_F(pools_test, log_lines_of_all_clusters_share_one_limit) {
   auto const whole = main.logs().limits().bytes_max;
   auto& of_train = **all.named("train");
   EXPECT_EQ(main.logs().limits().bytes_max, whole / 2);
@@ -200,7 +200,7 @@ TEST_F(pools_test, lines_of_logs_are_kept_within_one_limit) {
   EXPECT_EQ(main.logs().limits().bytes_max, whole);
 }
 
-TEST_F(pools_test, a_server_that_stops_makes_no_further_ones) {
+TEST_F(pools_test, stopping_server_creates_no_clusters) {
   all.stop();
   EXPECT_EQ(all.named("train").error().code, muster::code::unavailable);
 }

@@ -77,7 +77,7 @@ struct clusters_of_programs : testing::Test {
   }
 };
 
-TEST_F(clusters_of_programs, have_the_tasks_that_train_and_a_generation_an_attempt) {
+TEST_F(clusters_of_programs, contain_the_training_tasks_and_one_generation_per_attempt) {
   programs.begin(sheet(1));
   EXPECT_TRUE(programs.serves(program_id{1}, 1));
   EXPECT_EQ(programs.of(program_id{1}), core::text(program_id{1}));
@@ -96,7 +96,7 @@ TEST_F(clusters_of_programs, have_the_tasks_that_train_and_a_generation_an_attem
   EXPECT_FALSE(programs.serves(program_id{1}, 1));
 }
 
-TEST_F(clusters_of_programs, have_a_store_of_torch_that_each_attempt_begins_and_the_end_closes) {
+TEST_F(clusters_of_programs, torch_store_is_restarted_by_each_attempt_and_closed_at_the_end) {
   std::vector<std::string> seen;
   programs.set_store_hooks({[&](auto c, program_id p, std::uint32_t ranks) {
                               seen.push_back("begin " + all.state().spec(c).name + " " +
@@ -154,7 +154,7 @@ TEST_F(clusters_of_programs, full_cluster_table_is_logged_and_the_attempt_contin
             "programs have a coordination cluster, which is the limit");
 }
 
-TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program) {
+TEST_F(clusters_of_programs, are_kept_after_the_end_and_removed_with_the_program) {
   for (std::uint64_t id : {1, 2, 3}) {
     programs.begin(sheet(id));
     meet(id);
@@ -167,7 +167,7 @@ TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program)
   EXPECT_NE(programs.of(program_id{3}), "");
 }
 
-TEST_F(clusters_of_programs, go_with_the_end_where_no_agent_ever_came) {
+TEST_F(clusters_of_programs, are_removed_at_the_end_if_no_agent_connected) {
   programs.begin(sheet(1));
   say(1, program_state::succeeded);
   EXPECT_EQ(removed, std::vector{core::text(program_id{1})})
@@ -182,7 +182,7 @@ TEST_F(clusters_of_programs, go_with_the_end_where_no_agent_ever_came) {
 }
 
 // Programs without an agent do not count towards the limit of kept clusters.
-TEST_F(clusters_of_programs, are_kept_also_when_many_end_without_one) {
+TEST_F(clusters_of_programs, are_kept_when_many_programs_without_clusters_end) {
   programs.begin(sheet(1));
   meet(1);
   say(1, program_state::succeeded);
@@ -196,7 +196,7 @@ TEST_F(clusters_of_programs, are_kept_also_when_many_end_without_one) {
 }
 
 // Killed between the order to end the old generation and its end.
-TEST_F(clusters_of_programs, begin_their_generation_that_was_to_begin_when_the_process_died) {
+TEST_F(clusters_of_programs, generation_due_when_the_process_died_is_started) {
   auto spec = core::coordination::cluster_spec{.name = core::text(program_id{1}),
                                                .jobs = {{"worker", 2, false}}};
   core::coordination::restored_cluster was;
@@ -212,14 +212,14 @@ TEST_F(clusters_of_programs, begin_their_generation_that_was_to_begin_when_the_p
   EXPECT_EQ(view(1).generation.number, 2u);
 }
 
-TEST_F(clusters_of_programs, of_programs_that_nobody_knows_are_removed) {
+TEST_F(clusters_of_programs, of_unknown_programs_are_removed) {
   programs.begin(sheet(1));
   programs.begin(sheet(2));
   programs.drop_unknown([](program_id id) { return id == program_id{2}; });
   EXPECT_EQ(removed, std::vector{core::text(program_id{1})});
 }
 
-TEST_F(clusters_of_programs, tell_their_program_of_the_first_task_that_fails) {
+TEST_F(clusters_of_programs, report_the_first_failed_task_to_their_program) {
   programs.begin(sheet(1));
   for (auto const task : {0u, 1u, 2u}) meet(1, task);
   report(1, 2, "loss is NaN");
@@ -236,7 +236,7 @@ TEST_F(clusters_of_programs, tell_their_program_of_the_first_task_that_fails) {
   EXPECT_EQ(notes[0].second.text, "INTERNAL: loss is NaN");
 }
 
-TEST_F(clusters_of_programs, tell_who_was_late_at_the_barriers_of_the_attempt) {
+TEST_F(clusters_of_programs, report_late_tasks_at_the_barriers_of_the_attempt) {
   programs.begin(sheet(1));
   for (auto const task : {0u, 1u, 2u}) meet(1, task);
   for (auto const task : {0u, 2u, 1u}) {
@@ -261,7 +261,7 @@ TEST_F(clusters_of_programs, tell_who_was_late_at_the_barriers_of_the_attempt) {
   EXPECT_TRUE(programs.late(program_id{2}, 1, {}).barriers.empty());
 }
 
-TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_time) {
+TEST_F(clusters_of_programs, report_timed_out_barriers_to_their_program) {
   programs.begin(sheet(1));
   for (auto const task : {0u, 1u, 2u}) meet(1, task);
   core::coordination::enter_barrier b;
@@ -291,7 +291,7 @@ TEST_F(clusters_of_programs, errors_of_the_previous_attempt_are_not_reported) {
   EXPECT_EQ(failures[0].attempt, 2u);
 }
 
-TEST_F(clusters_of_programs, each_change_is_passed_on_when_it_has_taken_effect) {
+TEST_F(clusters_of_programs, changes_are_reported_after_they_have_taken_effect) {
   std::vector<program_id> heard;
   programs.on_change([&](program_id id) { heard.push_back(id); });
   programs.begin(sheet(1));

@@ -102,7 +102,7 @@ struct doctor_of_programs : testing::Test {
   }
 };
 
-TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
+TEST_F(doctor_of_programs, reports_which_rank_hangs_and_that_it_makes_progress_again) {
   run(4, hang_policy::tell);
   EXPECT_EQ(h.programs().doctor().watched(), 1u);
   live(1s);
@@ -127,7 +127,7 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
 }
 
 // A step is stronger evidence than an odd stack.
-TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
+TEST_F(doctor_of_programs, uses_the_steps_that_ranks_reported) {
   run(4, hang_policy::tell);
   auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {
     h.programs().steps().record(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
@@ -143,7 +143,7 @@ TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
   EXPECT_EQ(found->task, "worker:1");
 }
 
-TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
+TEST_F(doctor_of_programs, restarts_the_program_if_the_policy_says_so) {
   run(4, hang_policy::restart, 1);
   live(5s);
   EXPECT_EQ(state(), core::program_state::restarting);
@@ -163,7 +163,7 @@ TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
   EXPECT_EQ(state(), core::program_state::running);
 }
 
-TEST_F(doctor_of_programs, asks_seldom_and_names_nobody_of_workers_that_do_not_answer) {
+TEST_F(doctor_of_programs, polls_less_and_blames_no_rank_while_workers_do_not_answer) {
   run(4, hang_policy::abort);
   answers = false;
   live(30s);
@@ -185,14 +185,14 @@ TEST_F(doctor_of_programs, ignores_answers_of_workers_that_were_not_asked) {
   h.programs().doctor().deliver(other.stream, {number, {}});
 }
 
-TEST_F(doctor_of_programs, asks_nobody_about_one_that_is_not_to_be_watched) {
+TEST_F(doctor_of_programs, does_not_poll_unwatched_programs) {
   run(4, hang_policy::off);
   live(30s);
   EXPECT_TRUE(w.vitals.empty());
   EXPECT_EQ(h.programs().doctor().watched(), 0u);
 }
 
-TEST_F(doctor_of_programs, watches_one_rank_alone_where_more_than_to_be_told_is_wanted) {
+TEST_F(doctor_of_programs, watches_a_single_rank_only_for_policies_that_act) {
   run(1, hang_policy::tell);
   EXPECT_EQ(h.programs().doctor().watched(), 0u) << "it may wait for whoever calls it";
   run(1, hang_policy::abort);

@@ -53,7 +53,7 @@ TEST_F(stacks_round, asks_each_worker_once_and_ends_with_the_last_answer) {
   EXPECT_TRUE(all.end(round).empty()) << "it is forgotten";
 }
 
-TEST_F(stacks_round, ends_for_workers_that_are_gone) {
+TEST_F(stacks_round, ends_for_disconnected_workers) {
   auto const round = begin({0, 2});
   bool over = false;
   all.await(round, [&] { over = true; });
@@ -64,7 +64,7 @@ TEST_F(stacks_round, ends_for_workers_that_are_gone) {
   EXPECT_EQ(states(round), (std::vector{stack_state::away, stack_state::away}));
 }
 
-TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
+TEST_F(stacks_round, has_partial_results_before_its_end) {
   auto const round = begin({0, 2});
   all.deliver(asked[1].first, {asked[1].second.number, false, {{2, stack_state::stopped}}});
   EXPECT_EQ(states(round), (std::vector{stack_state::no_answer, stack_state::stopped}));
@@ -74,7 +74,7 @@ TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
   EXPECT_TRUE(over) << "of what is not known nothing is awaited";
 }
 
-TEST_F(stacks_round, tells_of_ranks_that_were_not_asked_that_their_worker_is_busy) {
+TEST_F(stacks_round, unasked_ranks_are_reported_as_busy) {
   auto const round = begin({0, 1});
   all.deliver(
       asked[0].first,
@@ -82,7 +82,7 @@ TEST_F(stacks_round, tells_of_ranks_that_were_not_asked_that_their_worker_is_bus
   EXPECT_EQ(states(round), (std::vector{stack_state::busy, stack_state::stopped}));
 }
 
-TEST_F(stacks_round, the_oldest_of_too_many_ends) {
+TEST_F(stacks_round, oldest_round_ends_when_there_are_too_many) {
   auto const first = begin({0});
   bool over = false;
   all.await(first, [&] { over = true; });

@@ -76,7 +76,7 @@ struct steps_in_a_hub : testing::Test {
   core::program_view look() { return *h.state().programs().find(p); }
 };
 
-TEST_F(steps_in_a_hub, are_said_by_a_worker_of_its_own_ranks_alone) {
+TEST_F(steps_in_a_hub, are_accepted_only_from_the_worker_of_the_rank) {
   begin();
   say(a, b.started[0], 99);
   EXPECT_FALSE(h.programs().steps().table().progress(p, 1, b.started[0]));
@@ -84,7 +84,7 @@ TEST_F(steps_in_a_hub, are_said_by_a_worker_of_its_own_ranks_alone) {
   EXPECT_EQ(h.programs().steps().table().progress(p, 1, b.started[0])->step, 5u);
 }
 
-TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_well) {
+TEST_F(steps_in_a_hub, stop_a_program_that_succeeds_when_its_ranks_do) {
   begin();
   both_say();
   std::optional<std::uint64_t> step;
@@ -105,7 +105,7 @@ TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_wel
   EXPECT_EQ(look().state, core::program_state::succeeded);
 }
 
-TEST_F(steps_in_a_hub, ranks_that_say_none_are_stopped_when_all_others_have_ended) {
+TEST_F(steps_in_a_hub, ranks_without_steps_are_stopped_when_all_others_have_ended) {
   begin();
   say(a, a.started[0], 4);
   h.programs().steps().stop(p, 0, [](auto const&) {});
@@ -118,7 +118,7 @@ TEST_F(steps_in_a_hub, ranks_that_say_none_are_stopped_when_all_others_have_ende
   EXPECT_EQ(look().state, core::program_state::stopping);
 }
 
-TEST_F(steps_in_a_hub, are_asked_of_programs_that_run) {
+TEST_F(steps_in_a_hub, stop_applies_only_to_running_programs) {
   begin();
   muster::status why;
   auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
@@ -132,7 +132,7 @@ TEST_F(steps_in_a_hub, are_asked_of_programs_that_run) {
   EXPECT_EQ(why.code, code::failed_precondition);
 }
 
-TEST_F(steps_in_a_hub, a_worker_that_goes_away_or_is_silent_leaves_them_as_they_were) {
+TEST_F(steps_in_a_hub, disconnected_or_silent_worker_causes_no_change) {
   begin();
   both_say();
   muster::status why;
@@ -151,7 +151,7 @@ TEST_F(steps_in_a_hub, a_worker_that_goes_away_or_is_silent_leaves_them_as_they_
   EXPECT_EQ(why.code, code::unavailable) << "it is away";
 }
 
-TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
+TEST_F(steps_in_a_hub, agreed_step_is_sent_again_to_a_returning_worker) {
   begin();
   both_say();
   h.programs().steps().stop(p, 0, [](auto const&) {});
@@ -167,7 +167,7 @@ TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
   h.programs().steps().resume_worker(core::stream_id{99});
 }
 
-TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
+TEST_F(steps_in_a_hub, requested_stop_also_applies_to_the_next_attempt) {
   begin();
   both_say();
   h.programs().steps().stop(p, 9, [](auto const& r) { EXPECT_EQ(*r, 9u); });
@@ -206,7 +206,7 @@ TEST_F(steps_in_a_hub, restarted_server_sends_an_agreed_step_again) {
   EXPECT_EQ(b.told.back().step, 9u) << "an agreement stands once it may have been come to";
 }
 
-TEST_F(steps_in_a_hub, a_worker_that_leaves_preempts_an_attempt_which_begins_again_elsewhere) {
+TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_which_restarts_elsewhere) {
   begin();
   both_say();
   step_worker c;
@@ -228,7 +228,7 @@ TEST_F(steps_in_a_hub, a_worker_that_leaves_preempts_an_attempt_which_begins_aga
   EXPECT_NE(attempts.at(0).cause->text.find("after step 7"), std::string::npos);
 }
 
-TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
+TEST_F(steps_in_a_hub, notice_uses_an_agreed_step_or_else_a_signal) {
   begin(100s, 40s);
   both_say();
   auto const until = now + 61s;
@@ -252,7 +252,7 @@ TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
   EXPECT_FALSE(a.stops[1].by_step);
 }
 
-TEST_F(steps_in_a_hub, that_are_read_off_lines_end_no_program) {
+TEST_F(steps_in_a_hub, steps_parsed_from_output_stop_no_program) {
   begin({}, {}, "step (\\d+)");
   both_say();
   ASSERT_TRUE(h.state().programs().find(p));

@@ -67,7 +67,7 @@ struct spill : testing::Test {
   spill_store store;
 };
 
-TEST_F(spill, what_was_written_is_read_as_often_as_wanted) {
+TEST_F(spill, written_values_can_be_read_repeatedly) {
   start();
   auto const answers_ =
       done({write(1, "\"one\""), write(2, std::string("\0\1", 2), core::encoding::bytes), read(2),
@@ -79,7 +79,7 @@ TEST_F(spill, what_was_written_is_read_as_often_as_wanted) {
   EXPECT_EQ(answers_[4].closure, closure_id{1});
 }
 
-TEST_F(spill, a_segment_goes_with_the_last_value_in_it) {
+TEST_F(spill, segment_is_deleted_with_its_last_value) {
   start();
   done({write(1, "1"), write(2, "2")});
   EXPECT_EQ(segments().size(), 1u) << "written together";
@@ -116,9 +116,10 @@ TEST_F(spill, two_servers_do_not_share_a_directory) {
   start();
   spill_store other;
   auto const refused = other.start(directory, [](core::values_moved) {});
-  EXPECT_EQ(refused.message,
-            directory.string() +
-                ": another server stores its values there; use a separate directory for each server");
+  EXPECT_EQ(
+      refused.message,
+      directory.string() +
+          ": another server stores its values there; use a separate directory for each server");
   store.stop();
   EXPECT_TRUE(other.start(directory, [](core::values_moved) {}).ok());
 }
@@ -130,7 +131,7 @@ TEST_F(spill, a_directory_that_cannot_be_made_is_an_error) {
   EXPECT_NE(refused.message.find(directory.string() + ": "), std::string::npos) << refused.message;
 }
 
-TEST_F(spill, a_file_that_was_damaged_or_removed_is_an_answer) {
+TEST_F(spill, damaged_or_removed_file_is_reported_to_the_reader) {
   start();
   done({write(1, "\"abc\"")});
   auto const file = segments().at(0);
@@ -144,7 +145,7 @@ TEST_F(spill, a_file_that_was_damaged_or_removed_is_an_answer) {
 }
 
 // A file size limit simulates a full disk.
-TEST_F(spill, a_full_disk_is_an_answer_and_leaves_no_half_file) {
+TEST_F(spill, full_disk_is_reported_and_leaves_no_partial_file) {
   start();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -164,7 +165,7 @@ TEST_F(spill, a_full_disk_is_an_answer_and_leaves_no_half_file) {
   EXPECT_TRUE(done({write(1, "1"), read(1)})[1].ok) << "works again with room";
 }
 
-TEST_F(spill, a_disk_without_room_is_told_as_that) {
+TEST_F(spill, disk_without_space_is_reported_as_such) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
   start();
   fs::create_symlink("/dev/full", directory / "muster-values-1.tmp");

@@ -17,7 +17,7 @@ struct worker_questions_test : testing::Test {
   }
 };
 
-TEST_F(worker_questions_test, are_answered_once_and_by_who_was_asked) {
+TEST_F(worker_questions_test, are_answered_once_and_only_by_the_asked_worker) {
   auto const q = ask(one);
   all.deliver(two, q, 1);
   all.deliver(one, q + 1, 2);

@@ -46,7 +46,7 @@ struct attempt_records : testing::Test {
   }
 };
 
-TEST_F(attempt_records, come_back_with_every_field) {
+TEST_F(attempt_records, are_restored_with_every_field) {
   auto const r = some_record();
   write(7, 2, &r);
   write(8, 1, &r);
@@ -59,7 +59,7 @@ TEST_F(attempt_records, come_back_with_every_field) {
   EXPECT_EQ(all->front().what, r);
 }
 
-TEST_F(attempt_records, go_with_their_attempt_and_their_program) {
+TEST_F(attempt_records, are_removed_with_their_attempt_and_their_program) {
   auto const r = some_record();
   for (std::uint32_t attempt : {1u, 2u}) write(7, attempt, &r);
   std::vector<change> batch;
@@ -72,7 +72,7 @@ TEST_F(attempt_records, go_with_their_attempt_and_their_program) {
   EXPECT_TRUE(load_records(disk)->empty());
 }
 
-TEST_F(attempt_records, that_cannot_be_read_are_passed_over) {
+TEST_F(attempt_records, unreadable_entries_are_skipped) {
   auto const r = some_record();
   write(7, 1, &r);
   ASSERT_TRUE(disk.write({{change::kind::put, std::string("x\0zz", 4), "\xff\xff\xff"}}).ok());

@@ -177,7 +177,7 @@ TEST(closure_facts, survive_the_store_field_by_field) {
 }
 
 // Protobuf rejects a whole message because of one invalid text field; the server could not start.
-TEST(closure_facts, with_text_that_is_not_utf8_are_read_with_marks) {
+TEST(closure_facts, invalid_utf8_text_is_read_with_replacement_characters) {
   auto job = some_job();
   job.spec.name = "caf\xe9";
   auto closures = some_closures();
@@ -213,7 +213,7 @@ TEST(closure_facts, of_a_session_survive_too) {
   EXPECT_EQ(job.closures, std::vector{running});
 }
 
-TEST(closure_facts, a_request_takes_its_closures_along_and_a_value_goes_alone) {
+TEST(closure_facts, removed_request_removes_its_closures_and_values_are_removed_alone) {
   per_worker_fact const value{session_id{8}, per_worker_id{5}, "v", "f", {}, 9, false, at, {}};
   auto ended = ended_as(1, closure_state::succeeded);
   ended.job = session_id{8};
@@ -232,7 +232,7 @@ TEST(closure_facts, a_request_takes_its_closures_along_and_a_value_goes_alone) {
   EXPECT_EQ(left, 1u);
 }
 
-TEST(closure_facts, a_place_that_a_forgotten_closure_left_is_anothers) {
+TEST(closure_facts, slot_of_a_removed_closure_can_be_reused) {
   auto second = some_request(2, at + 1s, 40);
   second.closures[0].id = closure_id{2ull << 32 | 20};
   std::vector<fact> all{some_session(), some_request(0, at, 20), second};
@@ -241,7 +241,7 @@ TEST(closure_facts, a_place_that_a_forgotten_closure_left_is_anothers) {
   EXPECT_TRUE(load_jobs(stored(all)).has_value());
 }
 
-TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_along) {
+TEST(closure_facts, later_facts_replace_earlier_ones_and_a_removed_job_removes_all) {
   auto back = ended_well();
   back.state = closure_state::queued;
   back.value = {};
@@ -258,7 +258,7 @@ TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_alo
   EXPECT_EQ(left->at(0).job.job.id, session_id{8});
 }
 
-TEST(closure_facts, that_do_not_fit_each_other_are_refused) {
+TEST(closure_facts, inconsistent_facts_are_rejected) {
   auto const refused = [](std::vector<fact> const& facts) {
     auto const jobs = load_jobs(stored(facts));
     return jobs ? std::string() : jobs.error().message;

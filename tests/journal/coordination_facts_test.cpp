@@ -93,7 +93,7 @@ restored_cluster written_and_read(std::vector<fact> const& facts, memory_store& 
   return all->at(0);
 }
 
-TEST(coordination_facts, come_back_as_they_were) {
+TEST(coordination_facts, are_restored_unchanged) {
   memory_store s;
   auto const facts = some_facts();
   auto const back = written_and_read(facts, s);
@@ -116,7 +116,7 @@ TEST(coordination_facts, come_back_as_they_were) {
   EXPECT_EQ(before.text(), after.text());
 }
 
-TEST(coordination_facts, the_last_word_counts) {
+TEST(coordination_facts, last_fact_wins) {
   memory_store s;
   auto facts = some_facts();
   facts.push_back({"train", key_fact{"a/b", {}, at}});
@@ -131,7 +131,7 @@ TEST(coordination_facts, the_last_word_counts) {
   EXPECT_EQ(back.keys.size() + back.tasks.size() + back.barriers.size(), 0u);
 }
 
-TEST(coordination_facts, clusters_whose_names_begin_alike_are_apart) {
+TEST(coordination_facts, clusters_with_a_common_name_prefix_are_separate) {
   memory_store s;
   auto longer = some_cluster();
   longer.spec.name = "train2";

@@ -35,7 +35,7 @@ void expect_refused(muster::result<copied> const& r, code c, std::string const& 
   EXPECT_NE(r.error().message.find(part), std::string::npos) << r.error().message;
 }
 
-TEST(copy, has_every_entry_and_leaves_the_other_as_it_was) {
+TEST(copy, contains_every_entry_and_leaves_the_original_unchanged) {
   test::temporary_directory t;
   auto batch = some_entries(100);
   batch.push_back({change::kind::put, std::string("z\0new", 5), "of a newer kind"});
@@ -63,7 +63,7 @@ TEST(copy, keeps_the_permissions_of_the_original) {
 }
 
 // A consistent copy contains a prefix of the keys, with at least those that existed when it began.
-TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
+TEST(copy, of_a_store_in_use_is_consistent) {
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(0)).ok());
@@ -165,7 +165,7 @@ TEST(copy, of_damaged_or_newer_data_is_not_made) {
   EXPECT_FALSE(fs::exists(t / "b.partial"));
 }
 
-TEST(compact, gives_the_disk_back_what_was_overwritten) {
+TEST(compact, frees_the_space_of_overwritten_entries) {
   test::temporary_directory t;
   std::mt19937 random(1);
   {
@@ -189,7 +189,7 @@ TEST(compact, gives_the_disk_back_what_was_overwritten) {
   EXPECT_EQ(entries_of(t / "d"), before);
 }
 
-TEST(compact, refuses_what_is_in_use_or_no_servers) {
+TEST(compact, refuses_a_directory_in_use_or_without_server_data) {
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries()).ok());

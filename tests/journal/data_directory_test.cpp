@@ -36,7 +36,7 @@ void set_format(std::filesystem::path const& where, std::string const& value) {
   ASSERT_TRUE((*s)->write({{journal::change::kind::put, "format", value}}).ok());
 }
 
-TEST(data_directory, gives_the_next_process_what_was_written) {
+TEST(data_directory, restores_the_state_for_the_next_process) {
   test::temporary_directory t;
   {
     hub_in_a_box a;
@@ -105,7 +105,7 @@ TEST(data_directory, writes_the_golden_entry_of_the_format) {
 }
 
 // The command line and the server use the same format.
-TEST(data_directory, is_one_that_muster_data_knows) {
+TEST(data_directory, is_recognised_by_muster_data) {
   test::temporary_directory t;
   {
     hub_in_a_box a;
@@ -120,7 +120,7 @@ TEST(data_directory, is_one_that_muster_data_knows) {
   EXPECT_TRUE(found->unknown.empty()) << found->unknown[0].kind << " is in no row of entry_kinds()";
 }
 
-TEST(data_directory, of_format_4_is_opened_with_all_that_it_has) {
+TEST(data_directory, of_format_4_is_opened_completely) {
   test::temporary_directory t;
   {
     auto s = journal::rocks_store::open(t / "d");

@@ -110,7 +110,7 @@ TEST_F(durable_replies, report_no_error_that_rests_on_a_lost_key) {
   EXPECT_EQ(codes, std::vector{code::unavailable});
 }
 
-TEST_F(durable_replies, report_no_deletion_that_the_disk_lacks) {
+TEST_F(durable_replies, no_deletion_is_reported_before_it_is_stored) {
   put("a");
   commits.on_durable(written, {}, at);
   log.clear();
@@ -146,7 +146,7 @@ TEST_F(durable_replies, key_that_was_not_stored_is_not_listed) {
   EXPECT_EQ(log, "durable d/b! both! ");
 }
 
-TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
+TEST_F(durable_replies, replies_about_stored_state_are_immediate) {
   get("a");
   EXPECT_EQ(log, "") << "its cluster is not there yet";
   commits.on_durable(written, {}, at);

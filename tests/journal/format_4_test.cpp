@@ -110,14 +110,14 @@ std::string opened_again(std::vector<change> const& entries, std::mt19937* dice 
   return described(c.core, *jobs);
 }
 
-TEST(format_4, comes_back_as_it_was_written) {
+TEST(format_4, is_restored_unchanged) {
   std::ostringstream expected;
   expected << std::ifstream(format_4_file("comes_back")).rdbuf();
   auto const back = opened_again(format_4_entries());
   EXPECT_EQ(back, expected.str());
 }
 
-TEST(format_4, comes_back_in_any_order) {
+TEST(format_4, is_restored_from_entries_in_any_order) {
   std::mt19937 dice(4);
   auto entries = format_4_entries();
   auto const back = opened_again(entries);
@@ -155,7 +155,7 @@ TEST(format_4, gives_clusters_and_tokens_back) {
   EXPECT_EQ(tokens->at(0).digest, "\xff digest");
 }
 
-TEST(format_4, is_what_this_server_writes) {
+TEST(format_4, is_written_by_this_server) {
   std::vector<change> all;
   format_4_world world;
   EXPECT_TRUE(world.written()

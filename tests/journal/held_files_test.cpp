@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(held_files, are_of_one_moment) {
+TEST(held_files, are_consistent) {
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(10)).ok());
@@ -30,7 +30,7 @@ TEST(held_files, are_of_one_moment) {
 }
 
 // The previous log is not flushed to a table yet.
-TEST(held_files, have_no_log_without_the_one_before) {
+TEST(held_files, no_log_is_included_without_the_previous_one) {
   test::temporary_directory t;
   auto const db = opened_as(t / "d", rocks::options());
   ASSERT_TRUE(db->Put({}, "1", "1").ok());

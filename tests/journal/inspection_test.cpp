@@ -38,7 +38,7 @@ void write(fs::path const& at, std::vector<change> const& batch) {
     EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);                            \
   } while (false)
 
-TEST(inspection, counts_what_is_there) {
+TEST(inspection, counts_all_entries) {
   test::temporary_directory t;
   auto batch = some_entries(3);
   batch.push_back({change::kind::put, std::string("z\0what", 6), "?"});
@@ -57,7 +57,7 @@ TEST(inspection, counts_what_is_there) {
   EXPECT_TRUE(c->notes.empty()) << c->notes[0];
 }
 
-TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
+TEST(inspection, reports_jobs_and_inconsistent_closures) {
   test::temporary_directory t;
   std::vector<change> batch;
   core::job_fact job;
@@ -136,7 +136,7 @@ TEST(inspection, rejects_directories_of_other_programs) {
   EXPECT_REFUSED(checked(t / "e"), code::failed_precondition, "is not Muster server");
 }
 
-TEST(inspection, refuses_what_a_newer_server_wrote) {
+TEST(inspection, refuses_data_of_a_newer_server) {
   test::temporary_directory t;
   write(t / "d", {{change::kind::put, "format", format_entry(format_known + 1)}});
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition,
@@ -169,7 +169,7 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
   EXPECT_REFUSED(checked(t / "d"), code::internal, "00000099");
 }
 
-TEST(inspection, notes_entries_that_a_server_would_pass_over) {
+TEST(inspection, notes_entries_that_a_server_would_skip) {
   test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, std::string("k\0gone\0x", 8), ""});

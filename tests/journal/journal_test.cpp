@@ -74,7 +74,7 @@ class slow_store final : public store {
   std::size_t count_ = 0;
 };
 
-TEST(journal, what_waits_for_a_busy_disk_is_one_write) {
+TEST(journal, changes_during_a_slow_write_are_combined_into_one) {
   slow_store::view v;
   progress_log told;
   journal j(std::make_unique<slow_store>(v), {}, told.taker());
@@ -242,7 +242,7 @@ TEST(journal, does_not_retry_after_a_failed_write) {
   EXPECT_FALSE(j.facts().failed.ok());
 }
 
-TEST(journal, a_stop_writes_what_waits) {
+TEST(journal, stop_writes_queued_changes) {
   slow_store::view v;
   progress_log told;
   journal j(std::make_unique<slow_store>(v), {}, told.taker());
@@ -255,7 +255,7 @@ TEST(journal, a_stop_writes_what_waits) {
   EXPECT_EQ(j.facts().durable, 2u);
 }
 
-TEST(journal, an_idle_one_stops_at_once) {
+TEST(journal, idle_journal_stops_at_once) {
   progress_log told;
   journal j(std::make_unique<memory_store>(), {}, told.taker());
   j.stop();

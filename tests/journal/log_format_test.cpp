@@ -44,7 +44,7 @@ std::string log_of(std::vector<std::string> const& values) {
   return {};
 }
 
-TEST(log_format, a_log_as_it_was_written_is_whole) {
+TEST(log_format, complete_log_is_whole) {
   EXPECT_EQ(end_of("").what, kind::whole);
   // Some ends of blocks are too short for a header.
   std::vector<std::string> values = {"1", std::string(100'000, 'x')};
@@ -55,7 +55,7 @@ TEST(log_format, a_log_as_it_was_written_is_whole) {
   EXPECT_EQ(end_of(log, false).what, kind::whole);
 }
 
-TEST(log_format, a_cut_one_is_torn_where_its_last_record_begins) {
+TEST(log_format, truncated_log_is_torn_at_its_last_record) {
   auto const first = log_of({"1"}).size();
   auto const log = log_of({"1", std::string(70'000, 'x')});
   for (std::size_t n = 1; n < log.size(); n += n < 2 * first ? 1 : 997) {
@@ -100,7 +100,7 @@ TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
     }
 }
 
-TEST(log_format, without_checksums_a_torn_record_is_still_told_from_a_wrong_length) {
+TEST(log_format, torn_record_is_distinguished_from_a_wrong_length_without_checksums) {
   auto const begin = log_of({"first"}).size();
   auto log = log_of({"first", "the second one"});
   log[begin + checksum_size + sizes_size] = '?';  // an error that only RocksDB's checksum finds

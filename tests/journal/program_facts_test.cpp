@@ -123,7 +123,7 @@ memory_store stored(std::vector<programs::fact> const& facts) {
   return s;
 }
 
-TEST(program_facts, come_back_as_they_were) {
+TEST(program_facts, are_restored_unchanged) {
   auto const found = load_programs(stored(all_facts()));
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->size(), 1u);
@@ -136,7 +136,7 @@ TEST(program_facts, come_back_as_they_were) {
   EXPECT_EQ(p.ended, std::vector{some_end(1)});
 }
 
-TEST(program_facts, a_new_attempt_replaces_what_was_said_of_ranks) {
+TEST(program_facts, new_attempt_replaces_the_facts_of_ranks) {
   auto facts = all_facts();
   auto next = some_placement();
   next.attempt = 3;
@@ -153,7 +153,7 @@ TEST(program_facts, a_new_attempt_replaces_what_was_said_of_ranks) {
   EXPECT_EQ(p.attempts, (std::vector{some_attempt(2), some_attempt(3)}));
 }
 
-TEST(program_facts, of_one_that_is_forgotten_nothing_is_left) {
+TEST(program_facts, removed_program_leaves_no_entries) {
   auto facts = all_facts();
   facts.push_back(program_removed{id});
   auto const s = stored(facts);
@@ -163,7 +163,7 @@ TEST(program_facts, of_one_that_is_forgotten_nothing_is_left) {
 }
 
 // A damaged directory must be rejected before the controller loads it.
-TEST(program_facts, that_do_not_fit_are_refused) {
+TEST(program_facts, inconsistent_facts_are_refused) {
   auto const refused = [](std::string const& what, auto change_one) {
     auto facts = all_facts();
     for (auto& f : facts)

@@ -109,7 +109,7 @@ void run(std::uint64_t seed, int& deaths) {
   expect_all_over(b, programs);
 }
 
-TEST(program_restarts, know_how_each_attempt_ended_and_put_spares_by) {
+TEST(program_restarts, restore_how_each_attempt_ended_and_reserve_spares) {
   durable_bench b;
   auto const w = b.attach(0, {{"gpu", 2}});
   auto spec = of_workers(1, {{"gpu", 1}});

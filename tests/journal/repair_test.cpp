@@ -106,7 +106,7 @@ class repair : public ::testing::Test {
   bool begun_ = false;
 };
 
-TEST_F(repair, changes_nothing_where_all_fits) {
+TEST_F(repair, changes_nothing_in_consistent_data) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41")});
   auto const before = entries_of(at());
   auto const done = repair_store(at(), copy(), false);
@@ -130,7 +130,7 @@ TEST_F(repair, text_that_is_not_utf8_is_readable_and_stays) {
 }
 
 // Caused by a new leader that did not see its predecessor's job.
-TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
+TEST_F(repair, gives_closures_with_the_same_slot_separate_slots_and_keeps_both) {
   auto const older = session_id{7}, reader = session_id{8}, newer = session_id{9};
   auto const later = (1u << 20) + 1;
   write({job_of(7), request_of(older, {id_of(1, 5), id_of(1, 6)}), success(older, 0, "41"),
@@ -162,7 +162,7 @@ TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
   EXPECT_TRUE(repair_store(at(), directory_ / "again", false)->changes.empty());
 }
 
-TEST_F(repair, gives_a_closure_without_a_place_one) {
+TEST_F(repair, gives_a_closure_without_a_slot_one) {
   write({job_of(7), request_of(session_id{7}, {id_of(0, 5)}), success(session_id{7}, 0, "41")});
   EXPECT_NE(problem().find("the closure " + core::text(id_of(0, 5)) + " of " +
                            core::text(session_id{7}) + " has an invalid id"),
@@ -188,7 +188,7 @@ TEST_F(repair, does_not_guess_which_of_two_closures_with_one_id_is_meant) {
   EXPECT_EQ(raw(input_of(reader)) >> 32, 0u) << "nobody's: it fails instead of a wrong value";
 }
 
-TEST_F(repair, leaves_released_closures_without_a_place) {
+TEST_F(repair, leaves_released_closures_without_a_slot) {
   auto const stream = session_id{7};
   auto of = job_of(7);
   of.spec.delivery = core::delivery::resumable;
@@ -199,7 +199,7 @@ TEST_F(repair, leaves_released_closures_without_a_place) {
 }
 
 // Caused by a leader that continued a released job.
-TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
+TEST_F(repair, removes_states_and_values_without_an_owner) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41"),
          success(session_id{7}, 1, "of no request"), success(session_id{8}, 0, "of no job")});
   core::per_worker_fact value;
@@ -218,7 +218,7 @@ TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
   EXPECT_EQ(jobs()[session_id{7}].closures[0].value.view(), "41");
 }
 
-TEST_F(repair, removes_what_cannot_be_read_only_when_told) {
+TEST_F(repair, removes_unreadable_entries_only_if_requested) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41")});
   auto orphan = request_of(session_id{8}, {id_of(1, 9)});  // a request whose job does not exist
   // The two positions before it are missing.
@@ -243,7 +243,7 @@ TEST_F(repair, removes_what_cannot_be_read_only_when_told) {
   EXPECT_EQ(jobs()[session_id{7}].closures[0].value.view(), "41");
 }
 
-TEST_F(repair, of_requests_with_the_same_positions_says_so) {
+TEST_F(repair, requests_with_the_same_positions_are_reported) {
   auto second = request_of(session_id{7}, {id_of(1, 7)});
   second.first = 1;
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5), id_of(1, 6)}), second});
@@ -266,7 +266,7 @@ TEST_F(repair, reports_a_thousand_lines_at_most) {
   EXPECT_EQ(done.report.lines.size(), 1'000u);
 }
 
-TEST_F(repair, refuses_a_directory_that_a_process_has) {
+TEST_F(repair, refuses_a_directory_in_use) {
   write({job_of(7), request_of(session_id{7}, {id_of(0, 5)})});
   auto const held = opened(at());
   auto const refused = repair_store(at(), copy(), false);
@@ -286,7 +286,7 @@ TEST_F(repair, refuses_a_copy_that_would_overwrite_something_and_changes_nothing
   EXPECT_EQ(entries_of(at()), before);
 }
 
-TEST_F(repair, does_not_touch_what_it_cannot_make_loadable) {
+TEST_F(repair, changes_nothing_that_it_cannot_repair) {
   write({job_of(7), request_of(session_id{7}, {id_of(0, 5)})});
   write_raw({{kind::put,
               std::string("t\0train\0"

@@ -41,7 +41,7 @@ TEST_P(restart_simulation, acknowledged_jobs_survive_and_reported_states_never_c
   if (seeds >= 25) expect_reached(all, {{"retried", seeds / 25}});
 }
 
-TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_behind) {
+TEST_P(restart_simulation, client_sessions_continue_and_leave_nothing_behind) {
   auto const all = play<session_world>(GetParam());
   if (!sanitized) expect_reached(all, {{"raised", seeds / 100}});  // rare
   // Resuming clients wait for the disk and schedule less.

@@ -55,7 +55,7 @@ TEST(store, in_memory_is_an_ordered_map) {
   expect_a_map(s);
 }
 
-TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
+TEST(store, on_disk_is_an_ordered_map_and_persistent) {
   test::temporary_directory at;
   auto s = opened(at / "data");
   expect_a_map(*s);
@@ -64,7 +64,7 @@ TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
 }
 
 // RocksDB shares hints between keys with the same prefix.
-TEST(store, what_was_erased_below_a_long_name_leaves_the_rest_as_it_is) {
+TEST(store, erasing_keys_with_a_long_prefix_leaves_the_others) {
   using namespace std::string_literals;
   test::temporary_directory at;
   auto s = opened(at / "data");
@@ -91,7 +91,7 @@ TEST(store, a_directory_has_one_owner) {
   EXPECT_EQ(second.error().message, (at / "data").string() + ": another process has it open");
 }
 
-TEST(store, a_directory_that_cannot_be_opened_is_not_in_use_for_its_name) {
+TEST(store, directory_that_cannot_be_opened_is_not_reported_as_in_use) {
   test::temporary_directory at;
   auto const data = at / "blocks/data";
   opened(data).reset();
@@ -103,7 +103,7 @@ TEST(store, a_directory_that_cannot_be_opened_is_not_in_use_for_its_name) {
       << refused.error().message;
 }
 
-TEST(store, a_directory_of_other_files_is_left_alone) {
+TEST(store, directory_with_other_files_is_refused) {
   test::temporary_directory at;
   fs::create_directory(at / "data");
   std::ofstream(at / "data/thesis.tex") << "precious";
@@ -130,7 +130,7 @@ fs::path newest_log(fs::path const& in) {
   return found;
 }
 
-TEST(store, a_torn_last_write_is_as_if_it_had_not_begun) {
+TEST(store, torn_last_write_is_ignored) {
   test::temporary_directory at;
   {
     auto s = opened(at / "data");
@@ -152,7 +152,7 @@ TEST(store, damage_is_refused_in_one_line) {
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
-TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
+TEST(store, on_a_full_disk_resumes_when_space_is_free) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const at = disk.path() / "data";
@@ -191,7 +191,7 @@ TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
 }
 
 // RocksDB aborts the process if it continues with a file that it could not write.
-TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
+TEST(store, on_a_disk_without_a_free_byte_refuses_until_space_is_free) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const at = disk.path() / "data";
@@ -221,7 +221,7 @@ TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
   EXPECT_EQ(keys, "abcd");
 }
 
-TEST(store, of_a_full_disk_can_be_killed_and_opened) {
+TEST(store, on_a_full_disk_can_be_killed_and_reopened) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const at = disk.path() / "data";

@@ -45,7 +45,7 @@ bool same(core::effects l, core::effects r) {
 
 class replay : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(replay, a_fresh_core_does_and_shows_the_same) {
+TEST_P(replay, fresh_core_reproduces_effects_and_views) {
   recording run;
   std::string seen;
   core::time_point end{};

@@ -30,7 +30,7 @@ struct activity_log_test : testing::Test {
   }
 };
 
-TEST_F(activity_log_test, one_of_a_millisecond_is_a_bar_of_its_own) {
+TEST_F(activity_log_test, one_millisecond_closure_gets_its_own_bar) {
   add(w1, t0 + 5ms, 1ms, g, span_state::cancelled);
   span_view span;
   span.lane = 1;
@@ -44,7 +44,7 @@ TEST_F(activity_log_test, one_of_a_millisecond_is_a_bar_of_its_own) {
   EXPECT_EQ(all(t0 + 1s), std::vector{span});
 }
 
-TEST_F(activity_log_test, a_bar_knows_its_job_by_the_newest_id_that_ends_so) {
+TEST_F(activity_log_test, bar_shows_the_newest_job_whose_id_has_its_last_digits) {
   auto const job_of = [this](std::uint64_t newest, std::uint64_t job) {
     wide.last_session = newest;
     log.add(w1, {closure_id{7}, session_id{job}, f, span_state::succeeded, t0, t0 + 5ms});
@@ -56,14 +56,14 @@ TEST_F(activity_log_test, a_bar_knows_its_job_by_the_newest_id_that_ends_so) {
   EXPECT_EQ(job_of(0x3'0000'0005, 0x2'ffff'ffff), 0x2'ffff'ffffu);
 }
 
-TEST_F(activity_log_test, what_lasts_for_weeks_keeps_its_length_to_a_thousandth) {
+TEST_F(activity_log_test, bar_of_weeks_keeps_its_length_to_a_thousandth) {
   add(w1, t0 + 24h * 40, 24h * 40);
   auto const lasted = all(t0 + 24h * 41).at(0).lasted;
   EXPECT_GT(lasted, 24h * 40 * 999 / 1000);
   EXPECT_LE(lasted, 24h * 40);
 }
 
-TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_a_function_and_100_ms) {
+TEST_F(activity_log_test, short_closures_are_summed_per_lane_function_and_100_ms) {
   log.open(w2, "worker", 1, t0);
   for (int i = 1; i <= 10; ++i) {
     add(w1, t0 + i * 1ms, 300us, i < 8 ? f : g,
@@ -92,7 +92,7 @@ TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_a_function_and_100_ms)
   EXPECT_EQ(spans[3].started, t0 + 99'700us);
 }
 
-TEST_F(activity_log_test, functions_that_take_turns_are_counted_each_for_itself) {
+TEST_F(activity_log_test, alternating_functions_are_counted_separately) {
   for (int i = 0; i < 30; ++i) add(w1, t0 + i * 1ms, 50us, i % 10 == 0 ? g : f);
   auto const spans = all(t0 + 1s);
   ASSERT_EQ(spans.size(), 2u);
@@ -104,7 +104,7 @@ TEST_F(activity_log_test, functions_that_take_turns_are_counted_each_for_itself)
   EXPECT_EQ(spans[1].count, 27u);
 }
 
-TEST_F(activity_log_test, beyond_four_functions_a_sum_is_of_several) {
+TEST_F(activity_log_test, functions_beyond_four_share_one_sum) {
   for (int round = 0; round < 3; ++round)
     for (std::uint32_t n = 0; n < 7; ++n) add(w1, t0 + 1ms, 10us, function_id{n});
   auto const spans = all(t0 + 1s);
@@ -122,7 +122,7 @@ TEST_F(activity_log_test, beyond_four_functions_a_sum_is_of_several) {
   EXPECT_EQ(minutes().at(0).function, several_functions);
 }
 
-TEST_F(activity_log_test, what_may_still_grow_is_not_shown) {
+TEST_F(activity_log_test, sums_that_can_still_grow_are_not_shown) {
   add(w1, t0 + 10ms, 5ms);
   add(w1, t0 + 110ms, 10us);
   add(w1, t0 + 120ms, 5ms);
@@ -133,7 +133,7 @@ TEST_F(activity_log_test, what_may_still_grow_is_not_shown) {
   EXPECT_EQ(log.spans({}, page.next, {}, t0 + 200ms).spans.size(), 2u);
 }
 
-TEST_F(activity_log_test, a_reader_goes_on_where_it_was_and_looks_at_few_at_a_time) {
+TEST_F(activity_log_test, reader_resumes_at_its_position_with_bounded_steps) {
   for (int i = 0; i < 10; ++i) add(w1, t0 + i * 200ms + 5ms, 5ms);
   std::uint64_t from = 0;
   std::size_t seen = 0, pages = 0;
@@ -172,7 +172,7 @@ TEST_F(activity_log_test, is_filtered_by_time_lane_and_job) {
   EXPECT_EQ(all(t0 + 9s, filter).size(), 0u);
 }
 
-TEST_F(activity_log_test, the_oldest_chunk_goes_when_its_bytes_are_used_up) {
+TEST_F(activity_log_test, oldest_chunk_is_removed_at_the_byte_limit) {
   limits.activity_bytes_max = 2 * activity_log::chunk_bytes;
   EXPECT_EQ(log.spans({}, 0, {}, t0).complete_since, t0);
   for (std::uint32_t i = 0; i < 2 * activity_log::spans_a_chunk; ++i) add(w1, t0 + i * 1ms, 1ms);
@@ -191,7 +191,7 @@ TEST_F(activity_log_test, the_oldest_chunk_goes_when_its_bytes_are_used_up) {
   EXPECT_EQ(counted, 2 * 4096u + 1) << "minutes remain";
 }
 
-TEST_F(activity_log_test, a_sum_that_grows_may_lose_its_bar) {
+TEST_F(activity_log_test, growing_sum_can_lose_its_bar_but_not_its_minutes) {
   limits.activity_bytes_max = activity_log::chunk_bytes;
   add(w1, t0, 10us);
   log.open(w2, "worker", 1, t0);
@@ -233,7 +233,7 @@ TEST_F(activity_log_test, clusters_share_the_bytes_and_each_keeps_its_two_newest
   EXPECT_EQ(wide.activity_chunks, 3u);
 }
 
-TEST_F(activity_log_test, chunks_older_than_an_hour_go) {
+TEST_F(activity_log_test, chunks_older_than_an_hour_are_removed) {
   for (int i = 0; i < 4096; ++i) add(w1, t0 + 1ms, 1ms);
   EXPECT_EQ(log.chunks(), 1u);
   add(w1, t0 + 62min, 1ms);
@@ -260,7 +260,7 @@ TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
   EXPECT_EQ(minutes({.from = t0 + 80min, .to = t0 + 81min}).size(), 2u);
 }
 
-TEST_F(activity_log_test, a_long_one_fills_the_minutes_in_which_it_ran_and_counts_in_its_last) {
+TEST_F(activity_log_test, long_closure_fills_its_minutes_and_is_counted_in_the_last) {
   add(w1, t0 + 3min + 30s, 2min);
   auto const all = minutes();
   ASSERT_EQ(all.size(), 3u);
@@ -271,7 +271,7 @@ TEST_F(activity_log_test, a_long_one_fills_the_minutes_in_which_it_ran_and_count
   EXPECT_EQ(all[2].count, 1u);
 }
 
-TEST_F(activity_log_test, what_ran_for_days_fills_an_hour) {
+TEST_F(activity_log_test, closure_of_several_days_fills_an_hour) {
   add(w1, t0 + 50h + 10s, 50h);
   auto const all = minutes();
   ASSERT_EQ(all.size(), 60u);
@@ -288,7 +288,7 @@ TEST_F(activity_log_test, a_minute_has_a_sum_that_still_grows) {
   EXPECT_EQ(minutes()[0].busy, 400us);
 }
 
-TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
+TEST_F(activity_log_test, lane_belongs_to_a_task_across_workers) {
   log.open(w2, "worker", 0, t0);  // before the old worker has left
   add(w2, t0 + 5ms, 5ms);
   log.close(w1, t0 + 1s);
@@ -307,7 +307,7 @@ TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
   EXPECT_EQ(open, (std::vector<std::string>{"worker"}));
 }
 
-TEST_F(activity_log_test, a_lane_that_nobody_serves_goes_after_an_hour_or_when_there_are_too_many) {
+TEST_F(activity_log_test, unused_lane_is_removed_after_an_hour_or_at_the_limit) {
   limits.tasks_max = 3;
   add(w1, t0 + 5ms, 5ms);
   log.close(w1, t0);
@@ -325,7 +325,7 @@ TEST_F(activity_log_test, a_lane_that_nobody_serves_goes_after_an_hour_or_when_t
   EXPECT_EQ(log.invalid(), "");
 }
 
-TEST_F(activity_log_test, pages_of_minutes_go_on_behind_a_lane) {
+TEST_F(activity_log_test, next_page_of_minutes_starts_behind_a_lane) {
   log.open(w2, "worker", 1, t0);
   add(w1, t0 + 5ms, 5ms);
   add(w2, t0 + 5ms, 5ms);

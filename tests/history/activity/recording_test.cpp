@@ -66,7 +66,7 @@ std::vector<duration> ends_ago(cluster& c, stream_id w, closures const& answered
   return all;
 }
 
-TEST(recording, results_of_one_message_lie_behind_each_other_on_the_slots) {
+TEST(recording, results_of_one_message_are_consecutive_on_the_slots) {
   cluster c;
   auto const w = quick_worker(c, 2);
   auto held = c.held(w);
@@ -75,7 +75,7 @@ TEST(recording, results_of_one_message_lie_behind_each_other_on_the_slots) {
   EXPECT_EQ(ends_ago(c, w, held, 10ms), (std::vector<duration>{20ms, 10ms, 10ms, 0ms, 0ms}));
 }
 
-TEST(recording, who_runs_on_has_its_slot_for_itself) {
+TEST(recording, slot_of_a_running_closure_is_not_shared) {
   cluster c;
   auto const w = quick_worker(c, 2);
   auto const held = c.held(w);
@@ -83,7 +83,7 @@ TEST(recording, who_runs_on_has_its_slot_for_itself) {
   EXPECT_EQ(ends_ago(c, w, {held[1], held[2]}, 10ms), (std::vector<duration>{10ms, 0ms}));
 }
 
-TEST(recording, nothing_began_before_it_was_there) {
+TEST(recording, bar_starts_no_earlier_than_its_dispatch) {
   cluster c;
   auto const w = quick_worker(c, 1);
   auto held = c.held(w);
@@ -92,7 +92,7 @@ TEST(recording, nothing_began_before_it_was_there) {
   EXPECT_EQ(ends_ago(c, w, held, 10ms), (std::vector<duration>{5ms, 0ms}));
 }
 
-TEST(recording, failed_and_cancelled_ones_say_so) {
+TEST(recording, failed_and_cancelled_closures_are_marked) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"}, continue_all());
@@ -122,7 +122,7 @@ TEST(recording, each_attempt_is_a_bar) {
   EXPECT_EQ(states_of(c), (states{span_state::failed, span_state::succeeded}));
 }
 
-TEST(recording, what_runs_when_its_worker_is_lost_is_lost_and_what_was_prefetched_is_nothing) {
+TEST(recording, running_closure_of_a_lost_worker_is_lost_and_prefetched_ones_are_absent) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 4, .incarnation = 5});
   auto const job = c.open({"f", "f", "f"});
@@ -133,7 +133,7 @@ TEST(recording, what_runs_when_its_worker_is_lost_is_lost_and_what_was_prefetche
   EXPECT_EQ(spans(c).at(0).closure, job[0]);
 }
 
-TEST(recording, short_ones_of_any_number_are_one_bar) {
+TEST(recording, any_number_of_short_closures_is_one_bar) {
   cluster c;
   auto const w = c.attach({.slots = 4, .credits = 4});
   auto const job = c.open({"f", "f", "f"}, continue_all());
@@ -161,7 +161,7 @@ TEST(recording, builders_of_per_worker_values_execute_too) {
   EXPECT_EQ(spans(c)[0].job, session_id{});
 }
 
-TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {
+TEST(recording, running_closures_are_shown_by_lane_and_job) {
   cluster c;
   c.attach({.index = 3});
   c.attach({.index = 4});
@@ -184,7 +184,7 @@ TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {
   EXPECT_EQ(history::running(c.past, c.core, f, {}).running.size(), 1u);
 }
 
-TEST(recording, minutes_have_what_still_runs) {
+TEST(recording, minutes_include_running_closures) {
   cluster c;
   auto const w = c.attach();
   c.open({"f"});

@@ -40,7 +40,7 @@ TEST_F(lateness_of_five, is_measured_from_the_median) {
   EXPECT_EQ(late.violated_invariant(), "");
 }
 
-TEST_F(lateness_of_five, who_is_last_most_often_comes_first) {
+TEST_F(lateness_of_five, most_frequent_latecomer_is_listed_first) {
   meet({0ms, 0ms, 0ms, 0ms, 900ms}, 0);
   meet({0ms, 5ms, 0ms, 0ms, 0ms}, 1);
   meet({0ms, 5ms, 0ms, 0ms, 0ms}, 2);
@@ -96,7 +96,7 @@ TEST_F(late_by_changes, counts_users_barriers_that_have_passed) {
   EXPECT_EQ(listener.of(coordination::cluster_id{2}), nullptr);
 }
 
-TEST_F(late_by_changes, passes_over_failed_ones_and_the_services_own) {
+TEST_F(late_by_changes, ignores_failed_and_internal_barriers) {
   meet(30ms, coordination::barrier_fault({"b", 0}, code::cancelled, "cancelled"));
   EXPECT_TRUE(listener.of(one)->meetings().empty());
   coordination::barrier_table other{2, 10s, some, log};
@@ -119,7 +119,7 @@ TEST_F(late_by_changes, remembers_nothing_of_an_earlier_process) {
   EXPECT_EQ(listener.of(one)->meetings().size(), 1u);
 }
 
-TEST_F(late_by_changes, begins_anew_with_a_generation) {
+TEST_F(late_by_changes, restarts_with_a_generation) {
   meet(30ms, nullptr);
   log.note(coordination::generation_begun{.number = 2});
   fold();

@@ -36,7 +36,7 @@ std::vector<session_id> found(history::job_lists const& l, history::job_filter c
   return l.page_of({}, 10, f).items;
 }
 
-TEST(job_lists, by_changes_alone_those_that_failed_are_listed_by_their_end) {
+TEST(job_lists, failed_jobs_are_listed_by_their_end_from_changes_alone) {
   history::job_lists l;
   l.fold(of_sessions({is(one, delivery::job, job_state::failed, start + 5s),
                       is(two, delivery::job, job_state::failed, start + 3s),
@@ -50,7 +50,7 @@ TEST(job_lists, by_changes_alone_those_that_failed_are_listed_by_their_end) {
   EXPECT_EQ(l.size(), 2u);
 }
 
-TEST(job_lists, by_changes_alone_a_session_shows_its_newest_failure) {
+TEST(job_lists, session_shows_its_newest_failure_from_changes_alone) {
   history::job_lists l;
   l.fold(of_sessions({is(one, delivery::resumable, job_state::running)}));
   l.fold(failed(one, closure_id{7}, start + 2s));
@@ -65,7 +65,7 @@ TEST(job_lists, by_changes_alone_a_session_shows_its_newest_failure) {
   EXPECT_EQ(l.size(), 1u);
 }
 
-TEST(job_lists, by_changes_alone_a_name_finds_its_job) {
+TEST(job_lists, job_is_found_by_name_from_changes_alone) {
   history::job_lists l;
   auto c = of_sessions(
       {is(one, delivery::job, job_state::running), is(two, delivery::stream, job_state::running)});
@@ -76,7 +76,7 @@ TEST(job_lists, by_changes_alone_a_name_finds_its_job) {
   EXPECT_EQ(found(l, {{}, {}, "job_"}), (std::vector{two, one})) << "ids are text, too";
 }
 
-TEST(job_lists, those_that_are_watched_run_or_ended_or_failed_lately) {
+TEST(job_lists, watched_jobs_are_running_or_recently_ended_or_failed) {
   history::job_lists l;
   auto const count = static_cast<std::uint64_t>(history::live_jobs::ended_max) + 10;
   for (std::uint64_t i = 1; i <= count; ++i)
@@ -139,7 +139,7 @@ TEST(job_lists, are_filtered_by_state_kind_and_text) {
   EXPECT_TRUE(ids({{}, {}, "nothing"}).empty());
 }
 
-TEST(job_lists, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
+TEST(job_lists, page_examines_two_thousand_jobs_and_continues_behind_them) {
   cluster c;
   auto const first = c.open({"f"}, left_open());
   for (int i = 0; i < 2'500; ++i) c.open({});
@@ -154,7 +154,7 @@ TEST(job_lists, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
   EXPECT_FALSE(rest.next);
 }
 
-TEST(job_lists, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) {
+TEST(job_lists, sessions_with_a_recently_failed_closure_are_listed) {
   cluster c;
   auto const w = c.attach({.slots = 4, .credits = 4});
   auto const quiet = c.open({}, resumable_values(continue_all())).id;
@@ -184,7 +184,7 @@ TEST(job_lists, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) 
   EXPECT_TRUE(history::sessions_failed_since(c.past, c.core, start, 0).newest.empty());
 }
 
-TEST(job_lists, tell_what_has_ended_once) {
+TEST(job_lists, report_each_ended_job_once) {
   history::job_lists l;
   l.fold(of_sessions({is(one, delivery::job, job_state::running),
                       is(two, delivery::job, job_state::failed, start + 3s)}));

@@ -95,7 +95,7 @@ TEST_F(times_of_jobs, interpolate_percentiles_between_the_durations_of_a_bucket)
   EXPECT_EQ(v.all.percentile(1), 1'900us);
 }
 
-TEST_F(times_of_jobs, tell_durations_of_a_few_microseconds_apart) {
+TEST_F(times_of_jobs, distinguish_durations_a_few_microseconds_apart) {
   changes c;
   for (int i = 0; i < 1'000; ++i) c.ended.push_back(ended(one, 0, 3, 0us));
   c.ended.push_back(ended(one, 0, 3, 35us));
@@ -126,7 +126,7 @@ TEST_F(times_of_jobs, are_of_executions_that_were_answered) {
   EXPECT_EQ(v.workers[1].name, "") << "of an earlier process";
 }
 
-TEST_F(times_of_jobs, go_with_their_job) {
+TEST_F(times_of_jobs, are_removed_with_their_job) {
   changes c;
   c.ended.push_back(ended(one, 0, 3, 1ms));
   fold(c);

@@ -54,7 +54,7 @@ TEST_F(cluster_log_cases, a_declaration_says_when_it_takes_effect) {
       "no tasks becomes worker=2, but without effect: this cluster does not start new generations");
 }
 
-TEST_F(cluster_log_cases, of_very_many_at_one_moment_the_first_of_each_cluster_are_told) {
+TEST_F(cluster_log_cases, only_the_first_of_many_simultaneous_events_are_logged_per_cluster) {
   coordination::changes c;
   for (int i = 0; i < 30; ++i) {
     c.incidents.push_back({"one", of_agents::barrier_failed{"b", broken}});

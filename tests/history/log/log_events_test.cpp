@@ -87,7 +87,7 @@ TEST_F(log_events_cases, closures) {
             "reported by worker:0, 1 of 3 times within 90 s: no answer");
 }
 
-TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_process) {
+TEST_F(log_events_cases, released_values_are_logged_once_a_minute) {
   log.fold(dropped(one, release_reason::age, true), t0);
   EXPECT_TRUE(log.pending_events().empty());
   log.fold(dropped(one, release_reason::unreadable), t0);
@@ -104,7 +104,7 @@ TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_
   EXPECT_EQ(log.pending_events().size(), 1u);
 }
 
-TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_left_out) {
+TEST_F(log_events_cases, first_failures_of_each_minute_are_logged_and_the_rest_counted) {
   incidents::session_failed const failed{session_id{1}, true, "train", "ValueError",
                                          "broken",      1,    2};
   auto const many = [&](std::size_t n) { return of(std::vector<incident>(n, failed)); };
@@ -140,7 +140,7 @@ TEST_F(log_events_cases, severities) {
   EXPECT_EQ(severity_of(log_event_kind::program_failed), severity::error);
 }
 
-TEST(log_event_pace, says_some_a_minute_and_counts_the_others) {
+TEST(log_event_pace, logs_a_few_events_a_minute_and_counts_the_others) {
   log_event_pace p;
   for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_log(t0));
   EXPECT_EQ(p.take_suppressed_count(), 0u);

@@ -15,7 +15,7 @@ std::vector<std::pair<std::size_t, std::uint64_t>> filled(histogram const& h) {
 }
 using buckets = std::vector<std::pair<std::size_t, std::uint64_t>>;
 
-TEST(histogram, a_limit_belongs_to_its_bucket_and_what_is_longer_to_the_next) {
+TEST(histogram, limit_belongs_to_its_bucket_and_longer_durations_to_the_next) {
   for (std::size_t n = 0; n < histogram::buckets; ++n) {
     histogram h;
     h.add(histogram::limit(n));
@@ -29,7 +29,7 @@ TEST(histogram, a_limit_belongs_to_its_bucket_and_what_is_longer_to_the_next) {
   EXPECT_EQ(histogram::limit(histogram::buckets - 1), 64us * (1 << 30));
 }
 
-TEST(histogram, nothing_and_less_than_nothing_are_in_the_first) {
+TEST(histogram, zero_and_negative_durations_are_in_the_first_bucket) {
   histogram h;
   h.add(0us);
   h.add(-5s);
@@ -38,7 +38,7 @@ TEST(histogram, nothing_and_less_than_nothing_are_in_the_first) {
   EXPECT_EQ(h.count(), 3u);
 }
 
-TEST(histogram, a_bucket_has_the_sum_of_what_is_in_it) {
+TEST(histogram, bucket_contains_the_sum_of_its_durations) {
   histogram h, more;
   h.add(300s);
   h.add(306s);
@@ -95,7 +95,7 @@ TEST(metrics, clean_disconnect_counts_neither_as_failure_nor_as_recovery) {
   EXPECT_EQ(c.past.metrics().recovery.count(), 0u);
 }
 
-TEST(metrics, a_delay_is_no_waiting_in_the_queue) {
+TEST(metrics, delay_is_not_counted_as_queue_wait) {
   cluster c;
   auto specs = c.specs({"f"});
   auto extras = std::make_shared<closure_extras>();
@@ -107,7 +107,7 @@ TEST(metrics, a_delay_is_no_waiting_in_the_queue) {
   EXPECT_EQ(c.past.metrics().queue_wait.sum(), 1s);
 }
 
-TEST(metrics, cancelled_closures_end_too_and_running_ones_are_asked_to_stop) {
+TEST(metrics, cancelled_closures_are_counted_and_stop_requests_too) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 1});
   auto const job = c.open({"f", "f"});
@@ -119,7 +119,7 @@ TEST(metrics, cancelled_closures_end_too_and_running_ones_are_asked_to_stop) {
   EXPECT_EQ(c.past.metrics().total.count(), 2u);
 }
 
-TEST(metrics, a_value_is_waited_for_or_there) {
+TEST(metrics, value_wait_is_counted) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -133,7 +133,7 @@ TEST(metrics, a_value_is_waited_for_or_there) {
   EXPECT_EQ(c.past.metrics().value_wait.sum(), 2s);
 }
 
-TEST(metrics, the_time_in_which_a_queue_is_full) {
+TEST(metrics, time_with_a_full_queue_is_counted) {
   cluster c;
   session_spec spec;
   spec.queue_capacity = 4;
@@ -157,7 +157,7 @@ effects told(changes c) {
   return fx;
 }
 
-TEST(metrics, what_an_earlier_process_has_counted_is_not_counted_again) {
+TEST(metrics, restored_events_are_not_counted_again) {
   history::closure_meter m;
   changes c;
   for (auto const id : {1, 2}) {
@@ -198,7 +198,7 @@ TEST(metrics, a_task_that_was_replaced_within_a_step_was_lost_and_did_not_recove
   EXPECT_EQ(m.metrics().recovery.sum(), 3s);
 }
 
-TEST(metrics, values_that_go_with_a_job_are_dropped_unless_somebody_wanted_that) {
+TEST(metrics, values_removed_with_a_job_are_dropped_unless_requested) {
   history::closure_meter m;
   changes c;
   c.sessions_released = {{session_id{1}, release_reason::jobs, 3},
@@ -221,7 +221,7 @@ TEST(metrics, the_time_of_a_full_queue_ends_with_its_session) {
   EXPECT_EQ(m.invalid(), "");
 }
 
-TEST(metrics, a_worker_that_comes_back_is_told_again_what_it_was_asked_to_stop) {
+TEST(metrics, repeated_stop_request_of_a_returning_worker_is_not_counted) {
   history::closure_meter m;
   effects fx;
   fx.stop_requests.emplace_back();

@@ -23,7 +23,7 @@ std::uint64_t attempts_ended(program_meter const& m, program_end e) {
   return m.totals().attempts[static_cast<std::size_t>(e)];
 }
 
-TEST(program_meter, counts_attempts_by_their_end_and_those_that_follow_another) {
+TEST(program_meter, counts_attempts_by_end_and_restarts) {
   program_meter m;
   m.fold(say({{first, program_state::pending}, {first, program_state::starting, 1}}));
   m.fold(say({{first, program_state::running, 1}, {first, program_state::restarting, 1}}));

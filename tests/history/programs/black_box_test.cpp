@@ -30,7 +30,7 @@ std::size_t changes(black_box& b) {
   return b.changes().size();
 }
 
-TEST(black_boxes, keep_how_each_rank_ended_as_its_own_worker_says) {
+TEST(black_boxes, record_how_each_rank_ended_as_reported_by_its_worker) {
   black_box b;
   b.begun(first_of(), seats());
   b.ended(at, "w:1", end(0, {"a lie"}));
@@ -76,7 +76,7 @@ TEST(black_boxes, arrivals_of_the_newest_barriers_are_kept) {
   EXPECT_EQ(all[2].came, two.came);
 }
 
-TEST(black_boxes, put_equal_stacks_together_over_workers_and_take_each_rank_once) {
+TEST(black_boxes, combine_equal_stacks_of_all_workers_and_take_each_rank_once) {
   black_box b;
   b.begun(first_of(), seats());
   b.killed("w:0", first_of(), {{stack_state::taken, "here", "S", {0, 1, 2}}});
@@ -91,7 +91,7 @@ TEST(black_boxes, put_equal_stacks_together_over_workers_and_take_each_rank_once
   EXPECT_EQ(b.find(first_of(5)), nullptr);
 }
 
-TEST(black_boxes, tell_of_workers_that_were_lost_while_it_ran) {
+TEST(black_boxes, record_workers_lost_during_the_attempt) {
   black_box b;
   b.begun(first_of(), seats());
   b.back(at, "w:0");
@@ -168,7 +168,7 @@ TEST(black_boxes, oldest_records_are_removed_beyond_the_limits) {
   }));
 }
 
-TEST(black_boxes, of_an_earlier_server_go_on) {
+TEST(black_boxes, of_an_earlier_server_are_continued) {
   black_box b;
   b.begun(first_of(), seats());
   attempt_record r;

@@ -71,7 +71,7 @@ TEST_F(rows_test, nothing_is_allocated_once_a_session_has_its_chunks) {
   EXPECT_EQ(rows.bytes(), bytes);
 }
 
-TEST_F(rows_test, failures_stay_for_longer_with_what_they_say) {
+TEST_F(rows_test, failures_are_kept_longer_with_their_message) {
   auto const a = ended(one, closure_state::failed, "first");
   ended(one, closure_state::cancelled);
   for (std::size_t i = 0; i < 10 * chunk; ++i) ended(one);
@@ -93,7 +93,7 @@ TEST_F(rows_test, of_failures_the_newest_stay) {
   EXPECT_EQ(rows.invalid(), "");
 }
 
-TEST_F(rows_test, over_the_bytes_of_all_the_oldest_chunk_of_all_goes) {
+TEST_F(rows_test, oldest_chunk_is_removed_above_the_total_byte_limit) {
   ended(one);
   limits.session_rows_bytes_max = rows.bytes() * 2;
   for (std::size_t i = 0; i < chunk; ++i) ended(two);
@@ -130,7 +130,7 @@ TEST_F(rows_test, a_forgotten_session_leaves_nothing) {
   EXPECT_EQ(rows.invalid(), "");
 }
 
-TEST_F(rows_test, can_be_looked_at_in_parts) {
+TEST_F(rows_test, can_be_read_in_parts) {
   for (std::size_t i = 0; i < chunk + 10; ++i) ended(one);
   std::size_t seen = 0, steps = 0;
   for (std::optional<std::uint64_t> at = 0; at; ++steps)

@@ -55,7 +55,7 @@ TEST(session_rows, a_streams_closure_leaves_a_row) {
   EXPECT_TRUE(why.is_row);
 }
 
-TEST(session_rows, a_failure_keeps_what_it_said) {
+TEST(session_rows, failed_closure_keeps_its_message) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream(continue_all());
@@ -78,7 +78,7 @@ TEST(session_rows, a_failure_keeps_what_it_said) {
   EXPECT_EQ(ids(look_at(c, s, failed)), closures{id});
 }
 
-TEST(session_rows, a_held_one_is_listed_once) {
+TEST(session_rows, held_closure_is_listed_once) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({}, resumable_values()).id;
@@ -92,7 +92,7 @@ TEST(session_rows, a_held_one_is_listed_once) {
   EXPECT_TRUE(history::closure(c.past, c.core, id, s)->history);
 }
 
-TEST(session_rows, go_with_their_session) {
+TEST(session_rows, are_removed_with_their_session) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -106,7 +106,7 @@ TEST(session_rows, go_with_their_session) {
   EXPECT_FALSE(history::search_closures(c.past, c.core, {.session = s}, {}, {}));
 }
 
-TEST(session_rows, cancelled_ones_that_never_ran_tell_no_attempt) {
+TEST(session_rows, cancelled_closure_that_never_ran_shows_no_attempt) {
   cluster c;
   auto const s = c.stream();
   c.schedule(s, {"f"});

@@ -295,7 +295,7 @@ TEST(history_goldens, are_what_the_history_writes) {
   test::expect_goldens(records_file, all);
 }
 
-TEST(history_goldens, are_the_same_after_they_are_read) {
+TEST(history_goldens, are_unchanged_after_reading) {
   each_committed([](kind const& k, std::string const& bytes) { expect_reads(k, bytes, bytes); });
 }
 

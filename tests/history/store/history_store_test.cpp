@@ -61,7 +61,7 @@ TEST_F(history_store_test, the_next_process_reads_it_oldest_first_each_kind_apar
   EXPECT_EQ(a->facts().since, noon + 1s);
 }
 
-TEST_F(history_store_test, the_newest_are_read_where_there_are_more_or_older_ones) {
+TEST_F(history_store_test, newest_records_are_read_within_the_limits) {
   write(history_kind::points, {"a", "b", "c"});
   auto const a = open();
   EXPECT_EQ(all(*a, history_kind::points, {}, 2), (std::vector<std::string>{"b", "c"}));
@@ -103,7 +103,7 @@ TEST_F(history_store_test, count_of_unreadable_records_is_limited) {
 }
 
 // RocksDB aborts the process if it continues with a log that it could not write.
-TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
+TEST_F(history_store_test, resumes_after_its_disk_was_full) {
   muster::test::small_disk disk(4);
   if (!disk.problem().empty()) return muster::test::cannot_run(disk.problem());
   history_limits limits;
@@ -135,7 +135,7 @@ TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
   EXPECT_TRUE(has("before"));
 }
 
-TEST_F(history_store_test, of_one_moment_all_are_kept) {
+TEST_F(history_store_test, records_of_the_same_moment_are_all_kept) {
   auto const a = open();
   a->start();
   for (int i = 0; i < 100; ++i) a->keep({history_kind::events, noon, std::to_string(i)});
@@ -144,7 +144,7 @@ TEST_F(history_store_test, of_one_moment_all_are_kept) {
 }
 
 // Not closed, as after a kill.
-TEST_F(history_store_test, what_a_killed_process_has_written_is_there) {
+TEST_F(history_store_test, records_written_by_a_killed_process_are_kept) {
   auto const a = open();
   a->start();
   keep(*a, history_kind::events, {"a", "b"});
@@ -156,7 +156,7 @@ TEST_F(history_store_test, what_a_killed_process_has_written_is_there) {
   EXPECT_EQ(all(**b, history_kind::events).size(), 2u);
 }
 
-TEST_F(history_store_test, a_torn_end_costs_that_alone) {
+TEST_F(history_store_test, torn_end_loses_only_that_record) {
   write(history_kind::events, {"a"});
   write(history_kind::events, {"b"});
   for (auto const& f : fs::directory_iterator(where))
@@ -209,7 +209,7 @@ TEST_F(history_store_test, disk_without_the_reserve_is_not_written) {
   EXPECT_TRUE(all(*a, history_kind::events).empty());
 }
 
-TEST_F(history_store_test, a_look_changes_nothing_and_needs_one) {
+TEST_F(history_store_test, read_access_requires_a_store_and_changes_nothing) {
   EXPECT_EQ(history_store::open(where, {}, history_store::access::read).error().code,
             code::not_found);
   EXPECT_FALSE(fs::exists(where));
@@ -225,7 +225,7 @@ TEST_F(history_store_test, a_look_changes_nothing_and_needs_one) {
   EXPECT_EQ(names(), before);
 }
 
-TEST_F(history_store_test, one_that_is_written_or_no_store_is_refused) {
+TEST_F(history_store_test, store_in_use_or_other_directory_is_refused) {
   auto const a = open();
   auto const second = history_store::open(where, {}, history_store::access::write);
   ASSERT_FALSE(second);
@@ -235,7 +235,7 @@ TEST_F(history_store_test, one_that_is_written_or_no_store_is_refused) {
   EXPECT_FALSE(history_store::open(directory / "other", {}, history_store::access::write));
 }
 
-TEST_F(history_store_test, a_scan_goes_on_where_it_is_told_to_and_ends_when_it_is) {
+TEST_F(history_store_test, scan_resumes_at_a_position_and_stops_on_request) {
   write(history_kind::events, {"a", "b", "c", "d"});
   auto const a = open();
   std::vector<std::string> found;

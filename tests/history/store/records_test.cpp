@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr core::time_point some_noon = core::time_point(std::chrono::hours(480'000));
 
-TEST(history_records, of_events) {
+TEST(history_records, events_are_restored) {
   using core::coordination::severity;
   std::vector<event> const some{
       {7, some_noon, {severity::error, "task_lost", "train", "worker:1", "gone"}},
@@ -28,12 +28,12 @@ TEST(history_records, of_events) {
   EXPECT_EQ(back[1].at, some_noon + 1ms);
 }
 
-TEST(history_records, of_points) {
+TEST(history_records, points_are_restored) {
   chart_point const p{2, some_noon, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
   EXPECT_EQ(point_from(encoded(p)), p);
 }
 
-TEST(history_records, of_machines) {
+TEST(history_records, machines_are_restored) {
   auto const back = machines_from(encoded(
       std::vector<recorded_machine>{{"train", "worker:1", "node", {5, 1, 2, 3, 4, 6, 7, 8, 9}}}));
   ASSERT_EQ(back.size(), 1u);
@@ -46,7 +46,7 @@ TEST(history_records, of_machines) {
   EXPECT_EQ(back[0].sample.written, 9);
 }
 
-TEST(history_records, of_lines) {
+TEST(history_records, lines_are_restored) {
   auto const worker = std::make_shared<std::string const>("worker:3");
   log_line line;
   line.at = some_noon;
@@ -70,7 +70,7 @@ TEST(history_records, of_lines) {
   EXPECT_EQ(*found.worker, "worker:3");
 }
 
-TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
+TEST(history_records, only_lines_of_requested_jobs_are_read) {
   recorded_lines all{"train", {}};
   for (std::uint64_t job : {9, 9, 7, 8})
     all.lines.emplace_back(core::session_id{job}, log_line{}).second.text = std::to_string(job);
@@ -108,7 +108,7 @@ struct history_records_of_spans : testing::Test {
   }
 };
 
-TEST_F(history_records_of_spans, come_back) {
+TEST_F(history_records_of_spans, are_restored) {
   add("f", 0s, 8, 1);
   add("g", 10s, 9, 1);
   add("f", 5s, 11, 1);
@@ -216,7 +216,7 @@ TEST(history_records, that_cannot_be_read_give_nothing) {
   }
 }
 
-TEST(history_records, of_runs) {
+TEST(history_records, runs_are_restored) {
   recorded_run r{"train", {}};
   r.run.number = 7;
   r.run.incarnation = core::incarnation{9};
@@ -246,7 +246,7 @@ TEST(history_records, of_runs) {
   EXPECT_TRUE(runs_from("nonsense").empty());
 }
 
-TEST(history_records, of_jobs) {
+TEST(history_records, jobs_are_restored) {
   core::job_view j;
   j.id = core::session_id{7};
   j.cluster = "train";
@@ -286,7 +286,7 @@ TEST(history_records, of_jobs) {
   EXPECT_TRUE(jobs_from("nonsense").empty());
 }
 
-TEST(past_steps, are_the_same_when_they_are_read) {
+TEST(past_steps, are_restored_unchanged) {
   doctor::step_segment const s{core::program_id{7}, 2,  some_noon, some_noon - 2s,
                                some_noon - 1s,      11, "packed"};
   EXPECT_EQ(steps_from(encoded(s)), s);

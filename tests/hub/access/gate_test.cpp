@@ -88,7 +88,7 @@ TEST_F(access, ends_with_the_token) {
   EXPECT_EQ(asked(admin.credential, permission::administer), code::ok);
 }
 
-TEST_F(access, is_judged_again_in_silence) {
+TEST_F(access, repeated_check_is_not_logged) {
   auto const t = make(core::role::worker);
   asking again{t.credential, "10.0.0.1", "a call", permission::coordinate};
   again.again = true;
@@ -128,7 +128,7 @@ TEST_F(access, new_token_can_be_revoked_and_changed_at_once) {
   EXPECT_EQ(asked(again->credential, permission::view), code::unauthenticated);
 }
 
-TEST_F(access, of_a_rotated_token_goes_on_with_the_new_secret) {
+TEST_F(access, continues_with_the_new_secret_after_a_rotation) {
   auto const t = make(core::role::viewer);
   auto const again = keeper.rotate(t.token.id);
   ASSERT_TRUE(again);
@@ -158,7 +158,7 @@ TEST_F(access, secrets_differ) {
   EXPECT_EQ(all.size(), 100u);
 }
 
-TEST_F(access, a_wrong_token_waits_twice_as_long_each_time_and_a_right_one_never) {
+TEST_F(access, wrong_tokens_are_delayed_with_a_doubling_pause_and_valid_ones_never) {
   auto const t = make(core::role::viewer);
   std::vector<std::chrono::milliseconds> delays;
   for (int i = 0; i < 8; ++i) {
@@ -188,7 +188,7 @@ TEST_F(access, queued_refusals_have_a_limit) {
   EXPECT_GT(last.delay, 0ms);
 }
 
-TEST_F(access, refusals_are_told_once_a_minute_by_address) {
+TEST_F(access, refusals_are_logged_once_a_minute_per_address) {
   for (int i = 0; i < 5; ++i) asked("", permission::view);
   asked("muster.x.y", permission::view);
   asked("", permission::view, "10.0.0.2");
@@ -240,7 +240,7 @@ TEST(token_file, is_read_by_lines) {
   EXPECT_EQ(*parse_token_file("viewer " + secret), std::vector{(*all)[0]});
 }
 
-TEST(token_file, says_which_line_is_wrong_and_never_the_token) {
+TEST(token_file, error_names_the_line_and_never_the_token) {
   std::string const secret(40, 's');
   for (auto const& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"root " + secret, "line 1: must begin with a role"},

@@ -133,7 +133,7 @@ TEST(journal_goldens, are_shown_as_json) {
   test::expect_golden_lines(shown_file, lines);
 }
 
-TEST(journal_goldens, are_the_same_after_they_are_loaded) {
+TEST(journal_goldens, are_unchanged_after_loading) {
   for (auto const& [name, of_it] : committed()) {
     if (is_format(of_it.begin()->first)) continue;
     auto const back = reencoded(stored(of_it));

@@ -169,7 +169,7 @@ TEST(stored_numbers, of_closures) {
   });
 }
 
-TEST(stored_numbers, of_blame_are_0_where_it_is_the_usual_one) {
+TEST(stored_numbers, default_blame_is_stored_as_0) {
   for (auto const& [how, number] : numbers::attempt_end) {
     bool const is_of_worker = how == attempt_end::worker_lost || how == attempt_end::stale_handle;
     for (auto const& [whom, of_it] : numbers::blame) {
