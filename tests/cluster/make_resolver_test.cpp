@@ -32,7 +32,7 @@ struct spec_file {
                                ("spec+" + std::to_string(::getpid()) + "=x.json");
 };
 
-TEST(make_resolver, a_simple_one_holds_its_json) {
+TEST(make_resolver, simple_kind_contains_its_json) {
   EXPECT_EQ(spec(R"(simple:{"worker": ["a;b:1", "}+slurm"]})"),
             R"({"worker":["a;b:1","}+slurm"]})");
   auto const r = make(
@@ -43,7 +43,7 @@ TEST(make_resolver, a_simple_one_holds_its_json) {
   EXPECT_EQ(r->master(), "grpc://m");
 }
 
-TEST(make_resolver, a_simple_one_reads_its_file_once_and_a_file_each_time) {
+TEST(make_resolver, simple_kind_reads_its_file_once_and_file_kind_every_time) {
   spec_file file(R"({"worker": ["a:1"]})");
   auto const once = make("simple:@" + file.path.string());
   auto const each = make("file:" + file.path.string() + ";task_type=worker;task_id=0");
@@ -79,7 +79,7 @@ TEST(make_resolver, the_environment_is_the_one_given) {
   EXPECT_EQ(slurm->master(), "grpc://n03:9000");
 }
 
-TEST(make_resolver, a_union_stands_between_known_kinds) {
+TEST(make_resolver, plus_before_a_known_kind_separates_a_union) {
   EXPECT_EQ(spec(R"(simple:{"worker":["a"]} + simple:{"worker":["b"],"ps":["c"]})"),
             R"({"ps":["c"],"worker":["a","b"]})");
   spec_file file(R"({"worker": ["z:1"]})");
@@ -89,7 +89,7 @@ TEST(make_resolver, a_union_stands_between_known_kinds) {
   EXPECT_EQ(make(R"(tf-config+simple:{"ps":["c"]})")->cluster_spec().to_json(), R"({"ps":["c"]})");
 }
 
-TEST(make_resolver, what_is_unknown_is_answered_with_what_is_known) {
+TEST(make_resolver, error_for_unknown_text_lists_the_known_values) {
   EXPECT_EQ(fault("consul:x"),
             "unknown resolver kind 'consul' (known kinds: simple, file, tf-config, slurm, "
             "sagemaker)");

@@ -29,7 +29,7 @@ TEST(IsChief, testClusterWithoutChief) {
             "task id is 2, but job 'worker' has tasks 0 to 1");
 }
 
-TEST(IsChief, an_evaluator_and_one_who_is_alone_are) {
+TEST(IsChief, evaluator_and_single_task_are_chief) {
   EXPECT_TRUE(is_chief(with_chief(), "evaluator", 0));
   EXPECT_TRUE(is_chief({}, "worker", 3));
   EXPECT_FALSE(is_chief(with_chief(), "ps", 0));
@@ -66,7 +66,7 @@ TEST(cluster_rules, counts_and_ids) {
   EXPECT_EQ(task_count(with_chief(), "evaluator"), 0);
 }
 
-TEST(cluster_rules, what_may_not_be_together_is_refused) {
+TEST(cluster_rules, invalid_combinations_are_rejected) {
   EXPECT_EQ(
       fault_of([] { validate_cluster(cluster_spec::from_json(R"({"master": ["a"]})")); }),
       "job 'master' is not allowed in the cluster; allowed jobs are chief, worker, ps, evaluator");
@@ -96,7 +96,7 @@ TEST(cluster_rules, parameter_servers_need_a_worker_and_a_ps) {
             "the cluster must have at least one worker");
 }
 
-TEST(cluster_rules, an_evaluator_and_the_others_do_not_see_each_other) {
+TEST(cluster_rules, evaluator_and_other_tasks_are_separated) {
   auto const spec = cluster_spec::from_json(R"({"worker": ["a"], "evaluator": ["e"]})");
   EXPECT_EQ(split_for_evaluator(spec, "evaluator").to_json(), R"({"evaluator":["e"]})");
   EXPECT_EQ(split_for_evaluator(spec, "worker").to_json(), R"({"worker":["a"]})");

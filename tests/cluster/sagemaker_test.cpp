@@ -34,13 +34,13 @@ TEST(sagemaker, a_single_host_needs_no_master) {
   EXPECT_EQ(sagemaker_resolver(step(R"(["a"])", "a")).master(), "");
 }
 
-TEST(sagemaker, a_host_that_is_not_among_them_is_alone) {
+TEST(sagemaker, unlisted_host_is_alone) {
   sagemaker_resolver r(step(R"(["a", "b"])", "c"));
   EXPECT_TRUE(r.cluster_spec().empty());
   EXPECT_EQ(r.task_id(), std::nullopt);
 }
 
-TEST(sagemaker, what_is_not_there_is_named) {
+TEST(sagemaker, missing_variables_are_named) {
   auto const missing = cluster_error::code::missing;
   EXPECT_EQ(fault_of([] { sagemaker_resolver(environment({})).cluster_spec(); }, missing),
             "SM_HOSTS is not set: this process is not in a SageMaker training job");

@@ -120,7 +120,7 @@ TEST(SlurmClusterResolver, testMultipleGpusPerTaskRetrieval) {
   EXPECT_EQ(r.num_accelerators(), (gpus{{"GPU", 2}}));
 }
 
-TEST(slurm, no_gpu_is_no_fault) {
+TEST(slurm, missing_gpu_is_no_error) {
   options o;
   o.count_gpus = [] { return 0; };
   slurm_resolver r(environment(three_hosts()), o);
@@ -129,7 +129,7 @@ TEST(slurm, no_gpu_is_no_fault) {
   EXPECT_EQ(r.visible_gpus(), "");
 }
 
-TEST(slurm, gpus_are_those_that_the_node_shows) {
+TEST(slurm, gpus_are_the_visible_ones_of_the_node) {
   options o;
   o.count_gpus = [] { return 8; };
   EXPECT_EQ(slurm_resolver(environment(three_hosts()), o).num_accelerators(), (gpus{{"GPU", 8}}));
@@ -147,7 +147,7 @@ TEST(slurm, hosts_keep_the_order_of_their_ranks) {
             R"({"worker":["n9:8888","n10:8888","a1:8888"]})");
 }
 
-TEST(slurm, ranks_are_laid_out_as_slurm_was_told) {
+TEST(slurm, ranks_follow_the_slurm_distribution) {
   auto v = five_tasks();
   auto const spec = [&] { return slurm_resolver(environment(v)).cluster_spec().to_json(); };
   v["SLURM_STEP_NODELIST"] = "a,b,c";

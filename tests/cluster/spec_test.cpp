@@ -11,7 +11,7 @@ cluster_spec two_jobs() {
   return spec_of({{"worker", {{0, "a:1"}, {1, "b:1"}}}, {"ps", {{0, "c:1"}, {3, "d:1"}}}});
 }
 
-TEST(spec, an_empty_one_has_no_jobs) {
+TEST(spec, empty_spec_has_no_jobs) {
   EXPECT_TRUE(cluster_spec().empty());
   EXPECT_EQ(cluster_spec().size(), 0u);
   EXPECT_FALSE(spec_of({{"worker", {}}}).empty());
@@ -37,7 +37,7 @@ TEST(spec, a_list_of_tasks_has_none_in_the_gaps) {
   EXPECT_TRUE(spec_of({{"worker", {}}}).job_tasks("worker").empty());
 }
 
-TEST(spec, an_unknown_job_is_named_with_those_that_exist) {
+TEST(spec, unknown_job_error_lists_the_existing_jobs) {
   auto const spec = two_jobs();
   auto const line = "no such job in cluster: 'chief' (its jobs are ps, worker)";
   auto const missing = cluster_error::code::missing;
@@ -49,7 +49,7 @@ TEST(spec, an_unknown_job_is_named_with_those_that_exist) {
             "no such job in cluster: 'chief' (its jobs are none)");
 }
 
-TEST(spec, an_unknown_index_is_named_with_those_that_exist) {
+TEST(spec, unknown_index_error_lists_the_existing_indices) {
   auto const spec = two_jobs();
   auto const missing = cluster_error::code::missing;
   EXPECT_EQ(fault_of([&] { spec.task_address("worker", 2); }, missing),
@@ -108,7 +108,7 @@ TEST(spec, its_limits_hold) {
   EXPECT_EQ(fault_of([&] { (void)spec_of(tasks); }), "more than 1000000 tasks, which is the limit");
 }
 
-TEST(spec, equal_ones_are_equal) {
+TEST(spec, equal_specs_compare_equal) {
   EXPECT_EQ(two_jobs(), two_jobs());
   EXPECT_NE(two_jobs(), spec_of({{"worker", {{0, "a:1"}}}}));
 }

@@ -113,7 +113,7 @@ TEST(TFConfigClusterResolver, testNumAcceleratorsFilterTasksByEnvVar) {
   EXPECT_EQ(r.num_accelerators("worker2", 3), (std::map<std::string, int>{{"GPU", 1}}));
 }
 
-TEST(TFConfigClusterResolver, the_variable_is_read_anew_at_each_call) {
+TEST(TFConfigClusterResolver, variable_is_read_again_at_every_call) {
   auto text = std::make_shared<std::string>(two_jobs(ps_0));
   tf_config_resolver r([text](std::string const&) { return *text; });
   EXPECT_EQ(r.task_id(), 0);
@@ -130,7 +130,7 @@ TEST(TFConfigClusterResolver, without_the_variable_the_program_is_alone) {
   EXPECT_EQ(r.rpc_layer(), "");
 }
 
-TEST(TFConfigClusterResolver, its_environment_is_the_constructors) {
+TEST(TFConfigClusterResolver, environment_is_set_only_by_the_constructor) {
   EXPECT_EQ(resolver(R"({"environment": "google"})").environment(), "");
   tf_config_resolver::overrides o;
   o.environment = "google";

@@ -28,7 +28,7 @@ TEST(tf_config, every_field_is_read) {
   EXPECT_NO_THROW(c.check());
 }
 
-TEST(tf_config, what_is_absent_or_null_is_unset) {
+TEST(tf_config, absent_and_null_fields_are_unset) {
   for (auto const* text : {"{}", R"({"cluster": null, "task": {}, "rpc_layer": null})",
                            R"({"task": {"type": null, "index": null}})"}) {
     auto const c = tf_config::parse(text);

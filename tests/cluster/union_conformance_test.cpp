@@ -98,7 +98,7 @@ TEST(UnionClusterResolver, testSimpleOverrideMaster) {
   EXPECT_EQ(simple(ps_and_workers())->master("worker", 2), "worker2:2222");
 }
 
-TEST(UnionClusterResolver, a_simple_one_has_the_master_it_was_given) {
+TEST(UnionClusterResolver, simple_resolver_returns_its_given_master) {
   simple_resolver::options o;
   o.master = "m:1";
   EXPECT_EQ(simple(ps_and_workers(), o)->master(), "m:1");
@@ -129,7 +129,7 @@ TEST(UnionClusterResolver, testUnionClusterResolverGetProperties) {
   EXPECT_EQ(u.rpc_layer(), "http");
 }
 
-TEST(UnionClusterResolver, an_override_of_zero_or_nothing_counts) {
+TEST(UnionClusterResolver, overrides_with_zero_and_empty_values_apply) {
   union_resolver::overrides o;
   o.task_id = 0;
   o.rpc_layer = "";
@@ -194,7 +194,7 @@ TEST(UnionClusterResolver, an_empty_job_is_kept) {
             R"({"ps":{},"worker":["w0"]})");
 }
 
-TEST(UnionClusterResolver, none_and_null_are_refused) {
+TEST(UnionClusterResolver, empty_list_and_null_resolver_are_rejected) {
   EXPECT_EQ(fault_of([] { union_resolver u({}); }), "a union needs at least one resolver");
   EXPECT_EQ(fault_of([] { union_resolver u({nullptr}); }),
             "a union of resolvers contains a null resolver");

@@ -78,7 +78,7 @@ struct watching {
   cluster_watch watch;
 };
 
-TEST(cluster_watch, tells_the_first_answer_and_each_change) {
+TEST(cluster_watch, reports_the_first_answer_and_every_change) {
   watching w;
   w.answer(R"({"w":["a"]})");
   w.answer(R"({"w":["a"]})");
@@ -87,14 +87,14 @@ TEST(cluster_watch, tells_the_first_answer_and_each_change) {
   EXPECT_EQ(w.told.take(), R"({"w":["a","b"]})");
 }
 
-TEST(cluster_watch, does_not_tell_what_is_known) {
+TEST(cluster_watch, does_not_report_known_specs) {
   watching w({1ms, 1ms, 1ms}, cluster_spec::from_json(R"({"w":["a"]})"));
   w.answer(R"({"w":["a"]})");
   w.answer("{}");
   EXPECT_EQ(w.told.take(), "{}");
 }
 
-TEST(cluster_watch, tells_a_failure_once_until_it_changes_or_ends) {
+TEST(cluster_watch, reports_a_failure_once_until_it_changes_or_ends) {
   watching w;
   w.answer(R"({"w":["a"]})");
   w.fail("no route");
@@ -108,7 +108,7 @@ TEST(cluster_watch, tells_a_failure_once_until_it_changes_or_ends) {
     EXPECT_EQ(w.told.take(), expected);
 }
 
-TEST(cluster_watch, asks_at_once_when_told_to) {
+TEST(cluster_watch, refresh_resolves_at_once) {
   watching w({24h, 24h, 24h});
   w.answer(R"({"w":["a"]})");
   ASSERT_TRUE(w.told.take());

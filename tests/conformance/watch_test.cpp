@@ -71,7 +71,7 @@ TEST_P(conformance, WatchOfAFutureVersionIsRefused) {
   EXPECT_CODE((*this)[0].watch(1'000).get(), INVALID_ARGUMENT);
 }
 
-TEST_P(conformance, WatchersAreToldTheEndOfTheService) {
+TEST_P(conformance, WatchersAreNotifiedWhenTheServiceStops) {
   serve(loose(1));
   connect(1);
   auto watch = (*this)[0].watch((*this)[0].watch(-1).get().version);

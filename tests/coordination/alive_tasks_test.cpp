@@ -13,7 +13,7 @@ struct alive_rules : testing::Test {
   using tasks = std::vector<task_index>;
 };
 
-TEST_F(alive_rules, all_who_are_connected_must_ask) {
+TEST_F(alive_rules, all_connected_tasks_must_call) {
   auto const a = s.alive(0, {0, 1, 2}), b = s.alive(1, {2, 1, 0, 1});
   EXPECT_TRUE(s.parked(a) && s.parked(b));
   auto const c = s.alive(2, {0, 1, 2});
@@ -23,13 +23,13 @@ TEST_F(alive_rules, all_who_are_connected_must_ask) {
   }
 }
 
-TEST_F(alive_rules, who_failed_before_is_not_awaited) {
+TEST_F(alive_rules, task_that_failed_before_is_not_awaited) {
   s.report(1, code::internal, "x");
   auto const a = s.alive(0, {0, 1});
   EXPECT_EQ(answer(a).tasks, tasks{0});
 }
 
-TEST_F(alive_rules, who_fails_or_leaves_meanwhile_is_not_awaited_any_more) {
+TEST_F(alive_rules, task_that_fails_or_leaves_during_the_wait_is_not_awaited) {
   auto const a = s.alive(0, {0, 1, 2});
   s.report(1, code::internal, "x");
   EXPECT_TRUE(s.parked(a));
@@ -37,7 +37,7 @@ TEST_F(alive_rules, who_fails_or_leaves_meanwhile_is_not_awaited_any_more) {
   EXPECT_EQ(answer(a).tasks, tasks{0});
 }
 
-TEST_F(alive_rules, sets_do_not_mix) {
+TEST_F(alive_rules, sets_of_tasks_are_independent) {
   auto const a = s.alive(0, {0, 1});
   auto const b = s.alive(1, {0, 1, 2});
   EXPECT_TRUE(s.parked(a) && s.parked(b));
@@ -46,7 +46,7 @@ TEST_F(alive_rules, sets_do_not_mix) {
   EXPECT_TRUE(s.parked(b));
 }
 
-TEST_F(alive_rules, strangers_are_not_alive_and_may_not_ask) {
+TEST_F(alive_rules, unknown_tasks_are_not_alive_and_cannot_call) {
   EXPECT_EQ(answer(s.alive(0, {0, 77})).tasks, tasks{0});
   auto const outside = s.alive(0, {1, 2});
   EXPECT_EQ(s.code_of(outside), code::invalid_argument);
@@ -73,12 +73,12 @@ TEST_F(alive_rules, query_of_a_disconnected_caller_is_withdrawn) {
   EXPECT_EQ(answer(b).tasks, (tasks{0, 1}));
 }
 
-TEST_F(alive_rules, the_askers_own_error_does_not_keep_it_waiting) {
+TEST_F(alive_rules, failed_caller_is_answered_at_once) {
   s.report(1, code::internal, "x");
   EXPECT_TRUE(answer(s.alive(1, {1})).tasks.empty());
 }
 
-TEST(alive_tasks, what_a_dead_process_asked_does_not_count_for_its_successor) {
+TEST(alive_tasks, call_of_a_dead_process_does_not_count_for_its_successor) {
   scene s({.tasks = 2, .spec = {.recoverable = true}});
   s.enlist_all();
   auto const old = s.alive(0, {0, 1});

@@ -13,7 +13,7 @@ struct barrier_rules : testing::Test {
   std::int64_t counter_of(call_id c) { return std::get<std::int64_t>(s.reply_to(c).body); }
 };
 
-TEST_F(barrier_rules, pass_for_all_with_the_last) {
+TEST_F(barrier_rules, pass_for_all_when_the_last_task_arrives) {
   auto const a = s.barrier("b", 0), b = s.barrier("b", 1);
   EXPECT_TRUE(s.parked(a) && s.parked(b));
   auto const c = s.barrier("b", 2);
@@ -30,7 +30,7 @@ TEST_F(barrier_rules, of_a_subset_concern_the_subset) {
   EXPECT_EQ(s.code_of(c), code::ok);
 }
 
-TEST_F(barrier_rules, named_in_full_and_not_at_all_are_the_same_set) {
+TEST_F(barrier_rules, explicit_and_implicit_full_sets_are_the_same) {
   auto const a = s.barrier("b", 0, {.who = {0, 1, 2}});
   auto const b = s.barrier("b", 1);
   auto const c = s.barrier("b", 2, {.who = {2, 1, 0}});
@@ -45,7 +45,7 @@ TEST_F(barrier_rules, with_different_participants_fail_for_both) {
   EXPECT_EQ(s.fault_of(a).barrier, (barrier_instance{"b", 0}));
 }
 
-TEST_F(barrier_rules, called_by_one_that_takes_no_part_fail) {
+TEST_F(barrier_rules, called_by_a_non_participant_fail) {
   auto const a = s.barrier("b", 0, {.who = {0, 1}});
   auto const c = s.barrier("b", 2, {.who = {0, 1}});
   EXPECT_EQ(s.code_of(a), code::invalid_argument);
@@ -97,7 +97,7 @@ TEST_F(barrier_rules, of_one_id_are_counted) {
   }
 }
 
-TEST_F(barrier_rules, failed_ones_are_counted_too) {
+TEST_F(barrier_rules, failed_barriers_are_counted_too) {
   s.barrier("b", 0, {.timeout = 1s});
   s.advance(1s);
   auto const a = s.barrier("b", 0, {.counter = 1});
@@ -116,7 +116,7 @@ TEST_F(barrier_rules, with_a_counter_from_elsewhere_fail_as_a_whole) {
   EXPECT_EQ(s.fault_of(c).barrier, (barrier_instance{"c", 0}));
 }
 
-TEST_F(barrier_rules, with_the_counter_of_a_restarted_task_say_so) {
+TEST_F(barrier_rules, counter_of_a_restarted_task_is_reported_in_the_error) {
   for (task_index t = 0; t < 3; ++t) s.barrier("b", t);
   auto const a = s.barrier("b", 0, {.counter = 1});
   auto const restarted = s.barrier("b", 1, {.counter = 0});
@@ -178,14 +178,14 @@ TEST_F(barrier_rules, can_be_cancelled_by_their_number) {
   EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::cancelled) << "replayed";
 }
 
-TEST_F(barrier_rules, passed_ones_cannot_be_cancelled) {
+TEST_F(barrier_rules, passed_barriers_cannot_be_cancelled) {
   for (task_index t = 0; t < 3; ++t) s.barrier("b", t);
   auto const c = s.cancel("b", 0);
   EXPECT_EQ(s.code_of(c), code::failed_precondition);
   EXPECT_NE(s.message_of(c).find("already been passed with status code: OK"), std::string::npos);
 }
 
-TEST_F(barrier_rules, unknown_ones_are_created_cancelled_but_not_by_operators) {
+TEST_F(barrier_rules, unknown_barriers_are_created_cancelled_except_by_operators) {
   EXPECT_EQ(s.code_of(s.cancel("x", std::nullopt)), code::not_found);
   EXPECT_EQ(s.code_of(s.cancel("x", 0)), code::ok);
   EXPECT_EQ(s.code_of(s.barrier("x", 0)), code::cancelled);
@@ -202,7 +202,7 @@ TEST_F(barrier_rules, end_with_aborted_when_the_service_stops) {
   EXPECT_NE(s.generation().state, generation_state::failed);
 }
 
-TEST_F(barrier_rules, go_on_without_callers_that_vanished) {
+TEST_F(barrier_rules, wait_for_disconnected_callers_to_return) {
   auto const a = s.barrier("b", 0);
   s.barrier("b", 1);
   s.gone(a);
@@ -212,7 +212,7 @@ TEST_F(barrier_rules, go_on_without_callers_that_vanished) {
   EXPECT_EQ(s.code_of(c), code::ok);
 }
 
-TEST_F(barrier_rules, of_the_service_itself_are_closed_to_others) {
+TEST_F(barrier_rules, internal_barriers_are_closed_to_callers) {
   EXPECT_EQ(s.code_of(s.barrier("[Init]Wait_for_all_tasks_to_register", 0)),
             code::invalid_argument);
   auto const shutdown = "Shutdown::" + std::to_string(raw(s.incarnation()));
@@ -229,7 +229,7 @@ TEST(barrier, needs_no_registration) {
   EXPECT_EQ(s.code_of(a), code::ok);
 }
 
-TEST(barrier, forgotten_ones_are_taken_at_their_callers_word) {
+TEST(barrier, counter_of_an_evicted_barrier_is_trusted) {
   scene s({.tasks = 1, .limits = {.finished_barriers_max = 2}});
   s.enlist(0);
   for (int i = 0; i < 5; ++i) s.barrier("b" + std::to_string(i), 0);

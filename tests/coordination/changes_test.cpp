@@ -58,7 +58,7 @@ TEST(changes, a_task_that_reports_an_error_breaks_its_barrier_and_the_generation
   EXPECT_EQ(ended[0].by, 0u);
 }
 
-TEST(changes, silence_and_what_follows_where_nobody_polls) {
+TEST(changes, silence_fails_the_task_and_then_all_without_polls) {
   scene s;
   s.enlist_all();
   s.advance(99s);
@@ -82,7 +82,7 @@ TEST(changes, shutdown_and_reset_are_reported_with_their_reason) {
   EXPECT_EQ(s.changed<generation_changed>().back().why, generation_why::all_left);
 }
 
-TEST(changes, how_barriers_end) {
+TEST(changes, barrier_ends_are_reported_with_their_reason) {
   scene s;
   s.enlist_all();
   s.forget_changes();
@@ -103,7 +103,7 @@ TEST(changes, how_barriers_end) {
                               barrier_outcome::unknown_participant}));
 }
 
-TEST(changes, a_call_that_goes_is_told_of_its_barrier) {
+TEST(changes, replaced_or_disconnected_call_is_reported_with_its_barrier) {
   scene s;
   s.enlist_all();
   s.forget_changes();
@@ -117,7 +117,7 @@ TEST(changes, a_call_that_goes_is_told_of_its_barrier) {
                               barrier_move::came, barrier_move::withdrawn}));
 }
 
-TEST(changes, keys_say_whether_they_were_set_counted_or_deleted) {
+TEST(changes, key_changes_are_reported_as_set_counted_or_deleted) {
   scene s;
   s.forget_changes();
   s.set("a/b", "1");
@@ -160,7 +160,7 @@ TEST(changes, a_redeclared_cluster_keeps_its_keys) {
   EXPECT_TRUE(s.changed<generation_begun>().at(0).keeps_keys);
 }
 
-TEST(changes, who_waits_for_a_notice_listens_until_the_wait_is_over) {
+TEST(changes, wait_for_a_notice_is_reported_until_it_ends) {
   scene s;
   s.enlist_all();
   s.forget_changes();

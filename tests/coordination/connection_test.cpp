@@ -40,7 +40,7 @@ TEST_F(closed_connection, heartbeat_after_the_close_keeps_the_task_connected) {
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST_F(closed_connection, what_was_still_in_flight_is_no_sign_of_life) {
+TEST_F(closed_connection, heartbeat_in_flight_is_not_a_sign_of_life) {
   s.gone(second);
   s.advance(100ms);
   s.beat(1);
@@ -69,7 +69,7 @@ TEST_F(closed_connection, closed_again_begins_the_grace_again) {
   EXPECT_EQ(s.state_of(1), agent_state::error);
 }
 
-TEST_F(closed_connection, without_a_poll_heartbeats_judge) {
+TEST_F(closed_connection, without_a_poll_only_heartbeats_count) {
   auto const wait = s.barrier("b", 2, {.timeout = 10min});
   s.gone(wait);
   s.advance(50s);
@@ -104,7 +104,7 @@ TEST_F(closed_connection, a_stall_of_the_server_begins_the_grace_again) {
   EXPECT_EQ(s.state_of(1), agent_state::error);
 }
 
-TEST(connection_grace, of_zero_leaves_it_to_heartbeats) {
+TEST(connection_grace, of_zero_uses_only_heartbeats) {
   scene s({.tasks = 2, .spec = {.connection_grace = 0s}});
   s.enlist_all();
   s.poll(0);

@@ -7,7 +7,7 @@ namespace {
 
 using test::contains;
 
-TEST(early_answers, a_registration_says_who_is_missing_and_goes_on_without) {
+TEST(early_answers, registration_names_missing_tasks_and_continues_in_the_background) {
   scene s({.tasks = 3});
   auto const a = s.enlist(0, 0, s.now() + 300s);
   s.advance(100s);
@@ -45,7 +45,7 @@ TEST(early_answers, a_barrier_names_address_and_last_sign_of_life) {
   EXPECT_EQ(s.code_of(s.barrier("step", 0, {.timeout = 1h})), code::ok) << "it may come again";
 }
 
-TEST(early_answers, callers_that_give_up_together_do_not_call_each_other_missing) {
+TEST(early_answers, callers_that_time_out_together_do_not_report_each_other_missing) {
   scene s({.tasks = 5});
   s.enlist_all();
   std::vector<call_id> calls;
@@ -58,7 +58,7 @@ TEST(early_answers, callers_that_give_up_together_do_not_call_each_other_missing
   }
 }
 
-TEST(early_answers, a_shutdown_says_who_has_not_come_to_leave) {
+TEST(early_answers, shutdown_names_the_tasks_that_have_not_called) {
   scene s;
   s.enlist_all();
   auto const a = s.leave(0, s.now() + 20s);
@@ -67,7 +67,7 @@ TEST(early_answers, a_shutdown_says_who_has_not_come_to_leave) {
   EXPECT_TRUE(contains(s.message_of(a), "Missing 1: /job:worker/task:1")) << s.message_of(a);
 }
 
-TEST(early_answers, a_wait_for_a_key_says_who_is_not_connected) {
+TEST(early_answers, wait_for_a_key_names_disconnected_tasks) {
   scene s({.tasks = 4, .spec = {.register_barrier = false}});
   s.enlist(0), s.enlist(2);
   auto const a = s.get("a/b", s.now() + 10s);

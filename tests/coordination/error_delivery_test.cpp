@@ -4,7 +4,7 @@
 namespace muster::core::coordination {
 namespace {
 
-struct told_by_heartbeat : testing::Test {
+struct delivery_by_heartbeat : testing::Test {
   scene s{{.tasks = 3, .spec = {.errors = error_delivery::heartbeat}}};
   void SetUp() override { s.enlist_all(); }
   void close(task_index t, std::uint64_t incarnation) {
@@ -12,14 +12,14 @@ struct told_by_heartbeat : testing::Test {
   }
 };
 
-TEST_F(told_by_heartbeat, a_poll_is_cancelled_at_once) {
+TEST_F(delivery_by_heartbeat, a_poll_is_cancelled_at_once) {
   auto const p = s.poll(0);
   EXPECT_EQ(s.code_of(p), code::cancelled);
   EXPECT_TRUE(s.fault_of(p).coordination) << "it is an answer, not a broken connection";
   EXPECT_EQ(s.current().parked_calls(), 0u);
 }
 
-TEST_F(told_by_heartbeat, an_error_is_the_answer_to_everybodys_next_beat) {
+TEST_F(delivery_by_heartbeat, error_is_returned_by_every_tasks_next_heartbeat) {
   s.poll(0);
   s.report(1, code::internal, "its GPU fell off");
   auto const first = s.beat(0), third = s.beat(2);
@@ -33,14 +33,14 @@ TEST_F(told_by_heartbeat, an_error_is_the_answer_to_everybodys_next_beat) {
   EXPECT_EQ(s.code_of(s.poll(2)), code::internal) << "a poll hears of it too";
 }
 
-TEST_F(told_by_heartbeat, error_is_delivered_after_a_restart) {
+TEST_F(delivery_by_heartbeat, error_is_delivered_after_a_restart) {
   s.report(1, code::internal, "its GPU fell off");
   s.restart();
   EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
   EXPECT_NE(s.message_of(s.beat(2)).find("its GPU fell off"), std::string::npos);
 }
 
-TEST_F(told_by_heartbeat, task_survives_a_server_restart) {
+TEST_F(delivery_by_heartbeat, task_survives_a_server_restart) {
   s.poll(0);
   s.restart();
   s.advance(90s);
@@ -49,7 +49,7 @@ TEST_F(told_by_heartbeat, task_survives_a_server_restart) {
   EXPECT_EQ(s.state_of(0), agent_state::connected);
 }
 
-TEST_F(told_by_heartbeat, a_closed_connection_and_silence_is_a_dead_process) {
+TEST_F(delivery_by_heartbeat, a_closed_connection_and_silence_is_a_dead_process) {
   close(1, 101);
   s.advance(2'999ms);
   EXPECT_EQ(s.state_of(1), agent_state::connected);
@@ -58,14 +58,14 @@ TEST_F(told_by_heartbeat, a_closed_connection_and_silence_is_a_dead_process) {
   EXPECT_NE(s.message_of(s.beat(0)).find("were closed"), std::string::npos);
 }
 
-TEST_F(told_by_heartbeat, a_closed_connection_of_an_earlier_process_counts_for_nothing) {
+TEST_F(delivery_by_heartbeat, a_closed_connection_of_an_earlier_process_counts_for_nothing) {
   close(1, 99);
   close(7, 101);
   s.advance(50s);
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST_F(told_by_heartbeat, heartbeat_on_a_new_connection_keeps_the_task_connected) {
+TEST_F(delivery_by_heartbeat, heartbeat_on_a_new_connection_keeps_the_task_connected) {
   close(1, 101);
   s.advance(1s);
   EXPECT_EQ(s.code_of(s.beat(1)), code::ok);
@@ -73,7 +73,7 @@ TEST_F(told_by_heartbeat, heartbeat_on_a_new_connection_keeps_the_task_connected
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST(told_by_poll, a_closed_connection_is_the_polls_business) {
+TEST(delivery_by_poll, closed_connection_is_ignored) {
   scene s({.tasks = 2});
   s.enlist_all();
   s.all.step(s.now(), connection_closed{s.id, 1, core::incarnation{101}});
@@ -81,7 +81,7 @@ TEST(told_by_poll, a_closed_connection_is_the_polls_business) {
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST(error_delivery, auto_is_by_heartbeat_where_the_server_outlives_its_process) {
+TEST(error_delivery, auto_uses_heartbeats_if_the_server_outlives_its_process) {
   for (bool const outlives : {false, true}) {
     scene s({.tasks = 2, .limits = {.outlives = outlives}});
     s.enlist_all();

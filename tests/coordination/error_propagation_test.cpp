@@ -28,7 +28,7 @@ TEST(error_propagation, happens_once_in_a_generation) {
   EXPECT_EQ(s.log_events(log_event_kind::generation_failed).size(), 1u);
 }
 
-TEST(error_propagation, of_an_error_ok_is_unknown) {
+TEST(error_propagation, error_with_code_ok_becomes_unknown) {
   scene s;
   s.enlist_all();
   auto const poll = s.poll(1);
@@ -45,7 +45,7 @@ TEST(error_propagation, reports_need_a_connected_task_of_the_cluster) {
   EXPECT_EQ(s.code_of(s.report(0, code::internal, "x")), code::failed_precondition);
 }
 
-TEST(error_propagation, polls_need_a_task_that_is_there) {
+TEST(error_propagation, polls_require_a_connected_task) {
   scene s({.tasks = 2, .spec = {.shutdown_timeout = 0s}});
   EXPECT_EQ(s.code_of(s.poll(9)), code::invalid_argument);
   EXPECT_EQ(s.code_of(s.poll(0)), code::failed_precondition);
@@ -89,7 +89,7 @@ TEST(error_propagation, ends_polls_without_a_payload_when_the_service_stops) {
   EXPECT_EQ(s.code_of(s.enlist(0)), code::internal);
 }
 
-TEST(error_propagation, when_nobody_polls_heartbeats_bring_it) {
+TEST(error_propagation, heartbeats_deliver_the_error_if_no_task_polls) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.report(0, code::unavailable, "lost the mesh");
@@ -102,7 +102,7 @@ TEST(error_propagation, when_nobody_polls_heartbeats_bring_it) {
   EXPECT_TRUE(s.agent(2).casualty);
 }
 
-TEST(error_propagation, brings_it_by_heartbeat_to_those_who_do_not_poll_when_others_do) {
+TEST(error_propagation, heartbeats_deliver_the_error_to_tasks_that_do_not_poll) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.poll(1);
@@ -162,7 +162,7 @@ TEST(error_propagation, a_failed_barrier_names_the_first_cause) {
   EXPECT_NE(s.message_of(after).find("ECC error on GPU 5"), std::string::npos);
 }
 
-TEST(error_propagation, the_root_is_told_even_when_it_breaks_the_shutdown_barrier) {
+TEST(error_propagation, first_cause_is_reported_even_if_it_breaks_the_shutdown_barrier) {
   scene s({.tasks = 3});
   s.enlist_all();
   auto const poll = s.poll(1);

@@ -42,7 +42,7 @@ TEST_F(generation_rules, a_new_incarnation_after_the_end_starts_the_next) {
   renew();
 }
 
-TEST_F(generation_rules, a_restart_breaks_the_running_one_and_its_retry_starts_the_next) {
+TEST_F(generation_rules, restart_breaks_the_running_generation_and_its_retry_starts_the_next) {
   auto const poll = s.poll(1);
   EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::aborted);
   EXPECT_EQ(s.code_of(poll), code::aborted);
@@ -51,7 +51,7 @@ TEST_F(generation_rules, a_restart_breaks_the_running_one_and_its_retry_starts_t
   EXPECT_EQ(s.generation().number, 2u);
 }
 
-TEST_F(generation_rules, a_known_incarnation_does_not_start_one) {
+TEST_F(generation_rules, known_incarnation_starts_no_generation) {
   fail();
   EXPECT_EQ(s.code_of(s.enlist(1)), code::ok) << "it is connected still";
   EXPECT_EQ(s.code_of(s.enlist(0)), code::aborted);
@@ -59,7 +59,7 @@ TEST_F(generation_rules, a_known_incarnation_does_not_start_one) {
   EXPECT_EQ(s.generation().number, 1u);
 }
 
-TEST_F(generation_rules, members_of_the_old_one_are_told_why_it_ended) {
+TEST_F(generation_rules, members_of_the_old_generation_learn_why_it_ended) {
   fail();
   renew();
   for (auto const call : {s.beat(1), s.enlist(1)}) {
@@ -70,7 +70,7 @@ TEST_F(generation_rules, members_of_the_old_one_are_told_why_it_ended) {
   EXPECT_EQ(s.generation().state, generation_state::running);
 }
 
-TEST_F(generation_rules, members_of_the_one_before_the_last_are_remembered_too) {
+TEST_F(generation_rules, members_of_the_generation_before_the_last_are_remembered_too) {
   fail();
   renew();
   s.poll(0);
@@ -134,7 +134,7 @@ TEST_F(generation_rules, an_address_that_is_used_again_belongs_to_the_new) {
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
 }
 
-TEST_F(generation_rules, parked_calls_of_the_old_one_are_answered_when_it_goes) {
+TEST_F(generation_rules, parked_calls_of_the_old_generation_are_answered_at_its_end) {
   auto const key = s.get("k");
   auto const watch = s.watch(s.version());
   auto const alive = s.alive(1, {0, 1});
@@ -146,7 +146,7 @@ TEST_F(generation_rules, parked_calls_of_the_old_one_are_answered_when_it_goes) 
   EXPECT_EQ(s.current().parked_calls(), 1u);
 }
 
-TEST(generations, do_not_renew_when_told_so) {
+TEST(generations, are_not_renewed_if_disabled) {
   scene s({.tasks = 2, .spec = {.renew = false}});
   s.enlist_all();
   s.poll(1);
@@ -167,7 +167,7 @@ TEST(generations, of_a_registration_that_failed_are_renewed) {
   EXPECT_EQ(s.generation().number, 2u);
 }
 
-TEST(generations, end_only_when_everybody_was_there) {
+TEST(generations, end_only_after_every_task_has_registered) {
   scene s({.tasks = 2, .spec = {.shutdown_timeout = 0s, .register_barrier = false}});
   s.enlist(0);
   s.set("k", "for the other");
@@ -179,7 +179,7 @@ TEST(generations, end_only_when_everybody_was_there) {
   EXPECT_EQ(s.generation().state, generation_state::finished);
 }
 
-TEST(generations, remember_sixteen_of_their_kind) {
+TEST(generations, sixteen_past_generations_are_kept) {
   scene s({.tasks = 1});
   for (std::uint64_t i = 1; i <= 20; ++i) {
     EXPECT_EQ(s.code_of(s.enlist(0, i)), code::ok);

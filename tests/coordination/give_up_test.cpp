@@ -29,7 +29,7 @@ TEST_F(given_up, other_tasks_receive_the_error_with_the_next_heartbeat) {
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST_F(given_up, everybody_is_in_error_where_nobody_polls) {
+TEST_F(given_up, all_tasks_are_in_error_if_none_polls) {
   ASSERT_TRUE(s.fail(code::internal, reason).ok());
   for (task_index t = 0; t < 3; ++t) {
     EXPECT_EQ(s.state_of(t), agent_state::error);
@@ -53,7 +53,7 @@ TEST_F(given_up, waiting_calls_are_answered_with_the_error) {
   EXPECT_EQ(s.changed<barrier_ended>().back().how, barrier_outcome::given_up);
 }
 
-TEST_F(given_up, who_asks_who_is_alive_hears_it_where_nobody_polls) {
+TEST_F(given_up, alive_query_returns_the_error_if_no_task_polls) {
   auto const asks = s.alive(1, {0, 1, 2});
   ASSERT_TRUE(s.parked(asks));
   ASSERT_TRUE(s.fail(code::unavailable, reason).ok());
@@ -61,7 +61,7 @@ TEST_F(given_up, who_asks_who_is_alive_hears_it_where_nobody_polls) {
   EXPECT_EQ(s.message_of(asks), reason);
 }
 
-TEST_F(given_up, who_asks_who_is_alive_hears_it_while_another_leaves) {
+TEST_F(given_up, alive_query_returns_the_error_while_a_task_leaves) {
   s.poll(1);
   auto const asks = s.alive(1, {0, 1, 2});
   auto const leaves = s.leave(0);
@@ -72,7 +72,7 @@ TEST_F(given_up, who_asks_who_is_alive_hears_it_while_another_leaves) {
   EXPECT_FALSE(s.parked(leaves));
 }
 
-TEST_F(given_up, the_generation_has_failed_of_no_task) {
+TEST_F(given_up, generation_has_failed_without_a_culprit) {
   s.poll(0);
   ASSERT_TRUE(s.fail(code::internal, reason).ok());
   auto const g = s.generation();
@@ -85,13 +85,13 @@ TEST_F(given_up, the_generation_has_failed_of_no_task) {
   EXPECT_EQ(s.generation().cause->message, reason);
 }
 
-TEST_F(given_up, later_calls_are_answered_as_ever_unless_they_are_to_be_refused) {
+TEST_F(given_up, later_calls_are_answered_normally_by_default) {
   s.poll(0);
   ASSERT_TRUE(s.fail(code::internal, reason).ok());
   EXPECT_EQ(s.code_of(s.set("k", "v")), code::ok);
 }
 
-TEST_F(given_up, later_calls_are_refused_where_that_is_asked_for) {
+TEST_F(given_up, later_calls_are_refused_if_requested) {
   s.poll(0);
   s.set("k", "v");
   ASSERT_TRUE(s.fail(code::internal, reason, true).ok());
@@ -108,7 +108,7 @@ TEST_F(given_up, later_calls_are_refused_where_that_is_asked_for) {
   EXPECT_EQ(s.code_of(leaves), code::ok);
 }
 
-TEST_F(given_up, the_next_generation_knows_nothing_of_it) {
+TEST_F(given_up, next_generation_is_not_affected) {
   s.poll(0);
   ASSERT_TRUE(s.fail(code::internal, reason, true).ok());
   for (task_index t = 0; t < 3; ++t) s.enlist(t, 200 + t);
@@ -126,7 +126,7 @@ TEST(giving_up, ends_the_wait_for_registration) {
   EXPECT_NE(s.message_of(waits).find(reason), std::string::npos);
 }
 
-TEST(giving_up, ends_the_wait_of_those_who_leave) {
+TEST(giving_up, ends_the_wait_of_leaving_tasks) {
   scene s{{.tasks = 2}};
   s.enlist_all();
   auto const leaves = s.leave(0);
@@ -136,7 +136,7 @@ TEST(giving_up, ends_the_wait_of_those_who_leave) {
   EXPECT_NE(s.message_of(leaves).find(reason), std::string::npos);
 }
 
-TEST(giving_up, is_refused_where_nobody_is_or_all_have_left) {
+TEST(giving_up, is_refused_before_any_registration_and_after_all_have_left) {
   scene s{{.tasks = 1}};
   EXPECT_EQ(s.fail(code::aborted, reason).code, code::failed_precondition);
   s.enlist(0);
@@ -145,7 +145,7 @@ TEST(giving_up, is_refused_where_nobody_is_or_all_have_left) {
   EXPECT_EQ(s.fail(code::aborted, reason).code, code::failed_precondition);
 }
 
-TEST(giving_up, counts_where_tasks_may_come_and_go) {
+TEST(giving_up, also_applies_to_recoverable_tasks) {
   scene s{{.spec = {.jobs = {{"worker", 2, false}}, .recoverable = true}}};
   s.enlist_all();
   auto const at_barrier = s.barrier("b", 0);

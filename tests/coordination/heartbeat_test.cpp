@@ -49,7 +49,7 @@ TEST(heartbeat, missing_heartbeats_fail_the_task_after_the_timeout) {
 }
 
 // Some of these calls name the task, others only the process.
-TEST(heartbeat, is_not_missed_of_a_task_that_makes_other_calls) {
+TEST(heartbeat, other_calls_of_a_task_replace_it) {
   scene s;
   s.enlist_all();
   auto const poll = s.poll(1);
@@ -99,7 +99,7 @@ TEST(heartbeat, missing_names_the_timeout_and_the_interval_of_the_task) {
             std::string::npos);
 }
 
-TEST(heartbeat, missing_from_the_start_is_named_as_such) {
+TEST(heartbeat, task_that_never_sent_one_is_reported_as_such) {
   scene s({.tasks = 1, .spec = {.heartbeat_timeout = 4s}});
   s.enlist(0);
   s.advance(4s);
@@ -132,7 +132,7 @@ TEST(heartbeat, is_accepted_for_a_while_after_a_reset) {
   EXPECT_EQ(s.code_of(s.beat(0)), code::invalid_argument);
 }
 
-TEST(heartbeat, late_because_the_service_itself_stood_still_is_forgiven) {
+TEST(heartbeat, delay_caused_by_a_stall_of_the_service_is_forgiven) {
   scene s;
   s.enlist_all();
   auto const poll = s.poll(0);
@@ -146,7 +146,7 @@ TEST(heartbeat, late_because_the_service_itself_stood_still_is_forgiven) {
   EXPECT_EQ(s.code_of(poll), code::unavailable) << "silence after the stall counts";
 }
 
-TEST(heartbeat, lost_by_many_at_once_is_told_as_one) {
+TEST(heartbeat, simultaneous_losses_are_one_error) {
   scene s({.tasks = 50});
   s.enlist_all();
   auto const poll = s.poll(0);
@@ -161,7 +161,7 @@ TEST(heartbeat, lost_by_many_at_once_is_told_as_one) {
   }
 }
 
-TEST(heartbeat, overdue_shows_as_late_before_it_is_an_error) {
+TEST(heartbeat, overdue_task_is_shown_as_late_before_it_fails) {
   scene s;
   s.enlist_all();
   s.advance(80s);

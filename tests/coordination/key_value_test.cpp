@@ -40,7 +40,7 @@ TEST(key_value, that_is_not_utf8_is_refused) {
   EXPECT_EQ(entries(s, "a").size(), 1u);
 }
 
-TEST(key_value, twice_is_refused_without_a_payload_unless_asked_to) {
+TEST(key_value, existing_key_is_refused_unless_overwriting) {
   scene s;
   s.set("k", "1");
   auto const again = s.set("/k", "2");
@@ -80,7 +80,7 @@ TEST(key_value, waits_do_not_end_by_themselves) {
   s.set("k", "v");
 }
 
-TEST(key_value, directories_list_what_is_below_them) {
+TEST(key_value, directories_list_all_keys_below_them) {
   scene s;
   for (auto const* k : {"dir/b", "dir/a", "dir/sub/c", "dir0/x", "dir", "di"}) s.set(k, k);
   EXPECT_EQ(entries(s, "/dir/"),
@@ -120,7 +120,7 @@ TEST(key_value, increments_count_in_64_bits) {
   EXPECT_EQ(s.code_of(s.increment("m", -1)), code::failed_precondition);
 }
 
-TEST(key_value, increments_read_what_the_original_reads_and_nothing_else) {
+TEST(key_value, increments_parse_numbers_like_the_original) {
   scene s;
   for (auto const* good : {" 41", "41\n", "+41", "041"}) {
     s.set("n", good, true);

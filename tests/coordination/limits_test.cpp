@@ -24,7 +24,7 @@ TEST(limits, counters_at_the_ends_of_64_bits_are_mismatches) {
   EXPECT_EQ(s.code_of(s.cancel("z", int64_max)), code::failed_precondition);
 }
 
-TEST(limits, timeouts_may_be_as_long_as_they_like_but_not_negative) {
+TEST(limits, timeouts_can_be_arbitrarily_long_but_not_negative) {
   scene s;
   s.enlist_all();
   auto const a = s.barrier("a", 0, {.timeout = duration::max(), .deadline = time_point::max()});
@@ -108,7 +108,7 @@ TEST(limits, parked_calls_beyond_the_limit_are_refused_at_once) {
   EXPECT_TRUE(s.parked(s.get("c")));
 }
 
-TEST(limits, a_registration_that_finds_it_full_leaves_no_trace) {
+TEST(limits, registration_at_the_limit_leaves_no_trace) {
   scene s({.tasks = 2, .limits = {.parked_calls_max = 1}});
   s.get("a");
   EXPECT_EQ(s.code_of(s.enlist(0)), code::resource_exhausted);
@@ -124,7 +124,7 @@ TEST(limits, running_barriers_are_bounded) {
   EXPECT_TRUE(s.parked(s.barrier("d", 0)));
 }
 
-TEST(limits, barriers_that_end_in_a_cascade_may_be_forgotten_meanwhile) {
+TEST(limits, barriers_that_end_together_can_be_evicted_at_once) {
   scene s({.tasks = 3, .limits = {.finished_barriers_max = 1}});
   s.enlist_all();
   s.poll(2);
@@ -183,7 +183,7 @@ TEST(limits, a_cluster_without_agents_answers_everything) {
   EXPECT_TRUE(s.current().views().tasks(s.now(), 0, 10).empty());
 }
 
-TEST(limits, calls_that_are_gone_twice_or_never_were_are_harmless) {
+TEST(limits, repeated_and_unknown_disconnects_are_harmless) {
   scene s;
   auto const a = s.get("k");
   s.gone(a);

@@ -46,7 +46,7 @@ TEST_F(notices, task_that_lost_its_wait_is_reported_once) {
   EXPECT_EQ(told().size(), 1u) << "once";
 }
 
-TEST_F(notices, a_restart_loses_every_wait_and_those_who_live_are_told_of_as_one) {
+TEST_F(notices, restart_loses_every_wait_and_logs_live_tasks_in_one_line) {
   listen_all();
   s.restart();
   EXPECT_TRUE(unheard().empty()) << "nobody was heard of yet";
@@ -70,7 +70,7 @@ TEST_F(notices, repeated_wait_restores_delivery) {
   EXPECT_TRUE(told().empty());
 }
 
-TEST_F(notices, a_second_wait_of_the_same_task_does_for_the_first) {
+TEST_F(notices, second_wait_of_the_same_task_replaces_the_first) {
   auto const first = listen(1);
   listen(1);
   s.gone(first);
@@ -78,7 +78,7 @@ TEST_F(notices, a_second_wait_of_the_same_task_does_for_the_first) {
   EXPECT_TRUE(unheard().empty());
 }
 
-TEST_F(notices, who_does_not_hear_is_named_again_when_a_notice_is_set) {
+TEST_F(notices, unreachable_tasks_are_named_again_when_a_notice_is_set) {
   listen_all();
   s.gone(listen(2));
   s.restart();
@@ -92,7 +92,7 @@ TEST_F(notices, who_does_not_hear_is_named_again_when_a_notice_is_set) {
   EXPECT_EQ(s.log_events(log_event_kind::notice_unheard)[0].severity, severity::error);
 }
 
-TEST_F(notices, who_was_told_need_not_wait) {
+TEST_F(notices, notified_task_need_not_wait_again) {
   listen_all();
   s.set(notice, "now");
   s.beat_all();
@@ -103,7 +103,7 @@ TEST_F(notices, who_was_told_need_not_wait) {
   EXPECT_TRUE(told().empty());
 }
 
-TEST_F(notices, who_leaves_takes_its_wait_back_in_order) {
+TEST_F(notices, leaving_task_withdraws_its_wait) {
   s.gone(listen(1));
   s.leave(1);
   s.beat(1);
@@ -111,7 +111,7 @@ TEST_F(notices, who_leaves_takes_its_wait_back_in_order) {
   EXPECT_TRUE(told().empty());
 }
 
-TEST_F(notices, who_fails_is_not_named) {
+TEST_F(notices, failed_task_is_not_named) {
   s.gone(listen(1));
   s.beat(1);
   s.report(1, code::internal, "broken");
@@ -120,7 +120,7 @@ TEST_F(notices, who_fails_is_not_named) {
   EXPECT_TRUE(unheard().empty());
 }
 
-TEST_F(notices, waits_for_other_keys_and_of_nobody_known_do_not_count) {
+TEST_F(notices, waits_for_other_keys_and_by_unknown_tasks_are_ignored) {
   s.gone(s.ask(get_key_value{{}, "other", true, core::incarnation{101}, {}}));
   s.gone(s.ask(get_key_value{{}, notice, true, core::incarnation{7}, {}}));
   s.beat_all();
@@ -128,7 +128,7 @@ TEST_F(notices, waits_for_other_keys_and_of_nobody_known_do_not_count) {
   EXPECT_TRUE(told().empty());
 }
 
-TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_before) {
+TEST(notices_of_a_new_process, survive_the_closed_connection_of_the_previous_process) {
   cluster_spec recoverable;
   recoverable.recoverable = true;
   scene s{{.tasks = 3, .spec = recoverable}};
@@ -150,7 +150,7 @@ TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_befor
 }
 
 // In TensorFlow's dialect only the address identifies the caller.
-TEST_F(notices, the_address_of_a_heartbeat_is_known_after_a_restart) {
+TEST_F(notices, task_is_identified_by_its_address_after_a_restart) {
   listen_all();
   s.restart();
   s.peer_of_caller = "10.0.0.1:7";

@@ -51,12 +51,12 @@ TEST_F(recoverable_rules, a_reported_error_needs_a_reset) {
   EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::ok);
 }
 
-TEST_F(recoverable_rules, leaving_is_no_barrier) {
+TEST_F(recoverable_rules, leaving_does_not_wait_for_others) {
   EXPECT_EQ(s.code_of(s.leave(0)), code::ok);
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST_F(recoverable_rules, barriers_outlive_the_restart_of_who_waits_there) {
+TEST_F(recoverable_rules, barriers_survive_the_restart_of_a_waiting_task) {
   auto const old = s.barrier("b", 0);
   s.enlist(0, 200);
   EXPECT_EQ(s.code_of(old), code::cancelled);
@@ -81,14 +81,14 @@ TEST_F(recoverable_rules, a_restarted_task_joins_whatever_instance_there_is) {
   EXPECT_EQ(std::get<std::int64_t>(s.reply_to(opened).body), 4);
 }
 
-TEST(recoverable, that_never_comes_fails_the_registration_of_all) {
+TEST(recoverable, missing_task_fails_the_registration_of_all) {
   scene s({.tasks = 2, .spec = {.register_timeout = 5s, .recoverable = true}});
   auto const a = s.enlist(0);
   s.advance(5s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
 }
 
-TEST(recoverable, by_its_own_word_or_its_job_beside_steady_ones) {
+TEST(recoverable, is_set_by_the_task_or_by_its_job) {
   cluster_spec spec;
   spec.jobs = {{"steady", 2, false}, {"spot", 1, true}};
   scene s({.spec = spec});
@@ -107,7 +107,7 @@ TEST(recoverable, by_its_own_word_or_its_job_beside_steady_ones) {
   EXPECT_EQ(s.code_of(barrier), code::internal);
 }
 
-TEST(recoverable, steady_tasks_leave_together_and_do_not_wait_for_the_others) {
+TEST(recoverable, steady_tasks_leave_together_without_waiting_for_the_others) {
   cluster_spec spec;
   spec.jobs = {{"steady", 2, false}, {"spot", 1, true}};
   scene s({.spec = spec});
@@ -119,7 +119,7 @@ TEST(recoverable, steady_tasks_leave_together_and_do_not_wait_for_the_others) {
   EXPECT_EQ(s.state_of(2), agent_state::connected);
 }
 
-TEST(recoverable, allow_reconnect_takes_back_who_fell_silent) {
+TEST(recoverable, allow_reconnect_readmits_silent_tasks) {
   scene s({.tasks = 2, .spec = {.allow_reconnect = true, .renew = false}});
   s.enlist_all();
   s.poll(1);
@@ -133,7 +133,7 @@ TEST(recoverable, allow_reconnect_takes_back_who_fell_silent) {
   EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it has heard of it";
 }
 
-TEST(recoverable, a_failed_generation_that_can_be_renewed_takes_nobody_back) {
+TEST(recoverable, failed_renewable_generation_readmits_no_task) {
   cluster_spec spec;
   spec.jobs = {{"steady", 2, false}, {"spot", 1, true}};
   spec.allow_reconnect = true;

@@ -24,7 +24,7 @@ struct redeclaration : testing::Test {
   }
 };
 
-TEST_F(redeclaration, comes_into_force_at_once_while_nobody_is_there) {
+TEST_F(redeclaration, takes_effect_at_once_before_any_registration) {
   auto const before = s.incarnation();
   ASSERT_TRUE(s.redeclare(of(3, 1)).ok());
   EXPECT_EQ(told(), "worker=2 becomes worker=3,ps=1 at once");
@@ -35,7 +35,7 @@ TEST_F(redeclaration, comes_into_force_at_once_while_nobody_is_there) {
   EXPECT_EQ(s.generation().state, generation_state::running);
 }
 
-TEST_F(redeclaration, that_changes_nothing_says_nothing) {
+TEST_F(redeclaration, unchanged_declaration_is_not_logged) {
   auto const before = s.incarnation();
   ASSERT_TRUE(s.redeclare(of(2)).ok());
   EXPECT_EQ(told(), "");
@@ -74,7 +74,7 @@ TEST_F(redeclaration, after_a_failure_keeps_its_cause) {
   EXPECT_NE(s.message_of(beat).find("ECC error"), std::string::npos);
 }
 
-TEST_F(redeclaration, of_a_run_that_is_over_starts_a_new_one) {
+TEST_F(redeclaration, after_the_end_starts_a_new_generation) {
   s.enlist_all();
   end_run();
   ASSERT_TRUE(s.redeclare(of(4)).ok());
@@ -108,7 +108,7 @@ TEST_F(redeclaration, keeps_the_keys_of_a_cluster_without_tasks_yet) {
   EXPECT_EQ(size(), 3u);
 }
 
-TEST_F(redeclaration, waits_for_those_who_wait_for_keys) {
+TEST_F(redeclaration, waits_for_calls_that_wait_for_keys) {
   auto const waiter = s.get("k");
   ASSERT_TRUE(s.redeclare(of(3)).ok());
   EXPECT_EQ(told(), "worker=2 becomes worker=3 with the next generation");
@@ -120,7 +120,7 @@ TEST_F(redeclaration, waits_for_those_who_wait_for_keys) {
   EXPECT_EQ(s.value_of(s.try_get("k")), "v");
 }
 
-TEST_F(redeclaration, can_be_taken_back) {
+TEST_F(redeclaration, can_be_reverted) {
   s.enlist_all();
   ASSERT_TRUE(s.redeclare(of(3)).ok());
   s.forget_log_events();
@@ -142,7 +142,7 @@ TEST_F(redeclaration, that_is_malformed_changes_nothing) {
   EXPECT_EQ(s.redeclare(of(3)).code, code::unavailable);
 }
 
-TEST(redeclaration_without_renewal, waits_as_long_as_the_cluster_stands) {
+TEST(redeclaration_without_renewal, waits_as_long_as_the_cluster_exists) {
   auto spec = of(1);
   spec.renew = false;
   scene s{{.spec = spec}};

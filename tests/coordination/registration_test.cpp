@@ -61,7 +61,7 @@ TEST(registration, of_a_task_in_error_is_aborted_until_it_is_reset) {
   EXPECT_EQ(s.code_of(s.enlist(0)), code::ok);
 }
 
-TEST(registration, restarted_while_the_others_are_awaited_replaces_the_first_call) {
+TEST(registration, restart_during_the_wait_replaces_the_first_call) {
   scene s;
   auto const old = s.enlist(0, 1);
   auto const young = s.enlist(0, 2);
@@ -74,7 +74,7 @@ TEST(registration, restarted_while_the_others_are_awaited_replaces_the_first_cal
   EXPECT_EQ(s.code_of(s.beat(0, 1)), code::aborted);
 }
 
-TEST(registration, an_old_heartbeat_while_registering_harms_nobody) {
+TEST(registration, old_heartbeat_during_registration_is_harmless) {
   scene s({.spec = {.recoverable = true}});
   s.enlist(0, 1);
   EXPECT_EQ(s.code_of(s.beat(0, 1)), code::invalid_argument);
@@ -85,7 +85,7 @@ TEST(registration, an_old_heartbeat_while_registering_harms_nobody) {
   EXPECT_EQ(s.code_of(s.enlist(0, 3)), code::ok);
 }
 
-TEST(registration, times_out_for_all_and_names_who_never_came) {
+TEST(registration, timeout_fails_all_and_names_missing_tasks) {
   scene s({.tasks = 3, .spec = {.register_timeout = 10s}});
   auto const a = s.enlist(0);
   s.advance(4s);
@@ -105,7 +105,7 @@ TEST(registration, without_a_barrier_answers_at_once) {
   EXPECT_EQ(s.generation().state, generation_state::running);
 }
 
-TEST(registration, that_all_callers_left_waits_its_whole_time_for_the_next) {
+TEST(registration, abandoned_registration_gives_the_next_its_full_timeout) {
   scene s({.tasks = 2, .spec = {.register_timeout = 10s}});
   auto const a = s.enlist(0);
   s.advance(9s);
@@ -119,7 +119,7 @@ TEST(registration, that_all_callers_left_waits_its_whole_time_for_the_next) {
   EXPECT_EQ(s.code_of(again), code::ok);
 }
 
-TEST(registration, goes_on_without_a_caller_that_vanished) {
+TEST(registration, waits_for_a_disconnected_caller_to_return) {
   scene s;
   auto const a = s.enlist(0);
   s.gone(a);
@@ -130,7 +130,7 @@ TEST(registration, goes_on_without_a_caller_that_vanished) {
   EXPECT_EQ(s.code_of(b), code::ok);
 }
 
-TEST(registration, with_incarnation_zero_is_one_like_any_other) {
+TEST(registration, incarnation_zero_is_valid) {
   scene s;
   auto const register_zero = [&](task_index t) {
     return s.ask(register_task{.from = {}, .task = s.ref(t), .incarnation = {}, .peer = {}});

@@ -10,7 +10,7 @@ cluster_spec so_many(std::uint32_t workers) {
   return spec;
 }
 
-TEST(renewal, ends_a_run_that_goes_on_and_forgets_its_keys) {
+TEST(renewal, ends_a_running_generation_and_removes_its_keys) {
   scene s{{.spec = so_many(2)}};
   s.enlist_all();
   s.set("k", "v");
@@ -33,7 +33,7 @@ TEST(renewal, ends_a_run_that_goes_on_and_forgets_its_keys) {
   EXPECT_EQ(past[0].cause->message, "its tasks were restarted");
 }
 
-TEST(renewal, brings_the_size_that_is_declared_with_it) {
+TEST(renewal, applies_the_declared_size) {
   scene s{{.spec = so_many(2)}};
   s.enlist_all();
   ASSERT_TRUE(s.renew(so_many(3)).ok());
@@ -42,7 +42,7 @@ TEST(renewal, brings_the_size_that_is_declared_with_it) {
   EXPECT_EQ(s.generation().number, 2u);
 }
 
-TEST(renewal, of_a_cluster_that_nobody_has_come_to_forgets_its_keys_too) {
+TEST(renewal, removes_the_keys_of_a_cluster_without_tasks_too) {
   scene s{{.spec = so_many(2)}};
   s.set("k", "v");
   ASSERT_TRUE(s.renew(so_many(2)).ok());

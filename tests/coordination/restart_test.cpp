@@ -30,7 +30,7 @@ TEST(restart, a_cluster_is_known_with_its_port) {
             "reach the cluster");
 }
 
-TEST(restart, tasks_go_on_beating_under_their_incarnations) {
+TEST(restart, tasks_continue_heartbeats_with_their_incarnations) {
   scene s({.tasks = 2});
   s.speaks_xla = true;
   auto const service = s.incarnation();
@@ -79,7 +79,7 @@ TEST(restart, silence_counts_from_the_return) {
   EXPECT_EQ(s.state_of(0), agent_state::error);
 }
 
-TEST(restart, whoever_waited_for_the_others_registers_again) {
+TEST(restart, tasks_waiting_for_others_register_again) {
   scene s({.tasks = 2});
   s.enlist(0);
   s.restart();
@@ -90,7 +90,7 @@ TEST(restart, whoever_waited_for_the_others_registers_again) {
   EXPECT_EQ(s.generation().number, 1u);
 }
 
-TEST(restart, barriers_go_on_counting) {
+TEST(restart, barriers_continue_counting) {
   scene s({.tasks = 2});
   s.enlist_all();
   for (std::int64_t n = 0; n < 3; ++n) {
@@ -118,7 +118,7 @@ TEST(restart, a_failed_run_stays_failed_with_its_cause) {
   EXPECT_EQ(s.state_of(1), agent_state::error);
 }
 
-TEST(restart, a_new_run_has_nothing_of_the_one_before) {
+TEST(restart, new_generation_has_no_state_of_the_previous_one) {
   scene s({.tasks = 1});
   s.enlist(0, 5);
   s.set("old", "1");
@@ -132,7 +132,7 @@ TEST(restart, a_new_run_has_nothing_of_the_one_before) {
   EXPECT_EQ(s.code_of(s.beat(0, 6)), code::ok);
 }
 
-TEST(restart, what_was_declared_for_the_next_run_comes_into_force_with_it) {
+TEST(restart, redeclaration_takes_effect_with_the_next_generation) {
   scene s({.tasks = 1});
   s.enlist(0);
   EXPECT_TRUE(s.redeclare({.jobs = {{"worker", 2, false}}}).ok());
@@ -143,7 +143,7 @@ TEST(restart, what_was_declared_for_the_next_run_comes_into_force_with_it) {
   EXPECT_EQ(s.all.spec(s.id).size(), 2u);
 }
 
-TEST(restart, a_clean_stop_is_no_failure_for_those_who_come_back) {
+TEST(restart, clean_stop_is_no_failure_for_returning_tasks) {
   scene s({.tasks = 2});
   s.enlist_all();
   s.barrier("step", 0);
@@ -153,7 +153,7 @@ TEST(restart, a_clean_stop_is_no_failure_for_those_who_come_back) {
   EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
 }
 
-TEST(restart, a_removed_cluster_is_gone) {
+TEST(restart, removed_cluster_stays_removed) {
   scene s;
   auto const other = s.create({.name = "other", .jobs = {{"worker", 1, false}}});
   ASSERT_TRUE(other.has_value());
@@ -164,7 +164,7 @@ TEST(restart, a_removed_cluster_is_gone) {
   EXPECT_TRUE(book.clusters().empty());
 }
 
-TEST(restart, nothing_is_said_where_nothing_is_written_down) {
+TEST(restart, no_facts_are_written_without_durability) {
   clusters all({}, 1);
   auto& fx = all.step(start, create_cluster{{.name = "a", .jobs = {{"worker", 1, false}}}});
   EXPECT_TRUE(fx.facts.empty());

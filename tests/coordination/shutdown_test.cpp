@@ -3,7 +3,7 @@
 namespace muster::core::coordination {
 namespace {
 
-TEST(shutdown, nobody_leaves_before_the_last) {
+TEST(shutdown, no_task_leaves_before_the_last_has_called) {
   scene s({.tasks = 3});
   s.enlist_all();
   auto const poll = s.poll(0);
@@ -19,7 +19,7 @@ TEST(shutdown, nobody_leaves_before_the_last) {
   EXPECT_EQ(s.code_of(s.leave(1)), code::ok) << "one whose reply was lost asks again";
 }
 
-TEST(shutdown, that_times_out_fails_for_all_and_names_who_did_not_come) {
+TEST(shutdown, timeout_fails_all_and_names_missing_tasks) {
   scene s({.tasks = 3, .spec = {.shutdown_timeout = 10s}});
   s.enlist_all();
   auto const poll = s.poll(0);
@@ -47,7 +47,7 @@ TEST(shutdown, that_fails_without_polls_sets_all_tasks_in_error) {
   EXPECT_NE(s.message_of(late).find("timed out"), std::string::npos);
 }
 
-TEST(shutdown, fails_at_once_when_a_participant_falls) {
+TEST(shutdown, fails_at_once_when_a_participant_fails) {
   scene s({.tasks = 2});
   s.enlist_all();
   auto const a = s.leave(0);
@@ -66,7 +66,7 @@ TEST(shutdown, after_a_failure_names_the_first_cause) {
   EXPECT_NE(s.message_of(a).find("segfault in user code"), std::string::npos);
 }
 
-TEST(shutdown, of_a_task_that_restarts_meanwhile_fails_for_all) {
+TEST(shutdown, restart_of_a_task_during_the_wait_fails_all) {
   scene s({.tasks = 2, .spec = {.renew = false}});
   s.enlist_all();
   auto const a = s.leave(0);
@@ -75,7 +75,7 @@ TEST(shutdown, of_a_task_that_restarts_meanwhile_fails_for_all) {
   EXPECT_NE(s.message_of(a).find("different incarnation"), std::string::npos);
 }
 
-TEST(shutdown, goes_on_when_a_caller_vanishes_and_asks_again) {
+TEST(shutdown, waits_for_a_disconnected_caller_to_call_again) {
   scene s({.tasks = 2});
   s.enlist_all();
   s.gone(s.leave(0));
@@ -103,7 +103,7 @@ TEST(shutdown, breaks_barriers_that_still_wait_for_the_task) {
   EXPECT_EQ(s.code_of(b), code::internal);
 }
 
-TEST(shutdown, is_not_begun_by_one_that_is_not_there) {
+TEST(shutdown, requires_a_connected_task) {
   scene s({.tasks = 2, .spec = {.shutdown_timeout = 10s}});
   EXPECT_EQ(s.code_of(s.leave(0)), code::failed_precondition);
   s.enlist(0);
@@ -116,7 +116,7 @@ TEST(shutdown, is_not_begun_by_one_that_is_not_there) {
   EXPECT_EQ(s.code_of(s.leave(1)), code::ok);
 }
 
-TEST(shutdown, reset_is_for_tasks_that_are_there) {
+TEST(shutdown, reset_requires_a_connected_task) {
   scene s({.tasks = 1, .spec = {.renew = false}});
   EXPECT_EQ(s.code_of(s.reset(0)), code::failed_precondition);
   EXPECT_EQ(s.code_of(s.reset(4)), code::invalid_argument);

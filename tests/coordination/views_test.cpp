@@ -3,7 +3,7 @@
 namespace muster::core::coordination {
 namespace {
 
-TEST(views, a_task_that_beats_but_keeps_others_waiting_is_late) {
+TEST(views, task_with_heartbeats_that_keeps_others_waiting_is_late) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.advance(5s);
@@ -35,7 +35,7 @@ TEST(views, a_task_that_beats_but_keeps_others_waiting_is_late) {
   EXPECT_EQ(s.agent(2).health, agent_health::connected);
 }
 
-TEST(views, who_looks_is_told_sooner_for_whom_others_wait) {
+TEST(views, reader_can_choose_a_shorter_lateness_threshold) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.barrier("step_12", 0, {.timeout = 10min});
@@ -47,7 +47,7 @@ TEST(views, who_looks_is_told_sooner_for_whom_others_wait) {
   EXPECT_EQ(s.agent(2).health, agent_health::connected) << "for alarms it is too soon";
 }
 
-TEST(views, a_barrier_that_nobody_waits_at_makes_nobody_late) {
+TEST(views, barrier_without_waiting_tasks_makes_no_task_late) {
   scene s;
   s.enlist_all();
   s.gone(s.barrier("b", 0, {.timeout = 1h}));
@@ -94,7 +94,7 @@ TEST(views, count_health_and_parked_calls) {
   EXPECT_EQ(v.by_health[static_cast<int>(agent_health::connected)], 3u);
 }
 
-TEST(views, barriers_show_who_came_and_who_is_missing) {
+TEST(views, barriers_show_arrived_and_missing_tasks) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.barrier("done", 0), s.barrier("done", 1), s.barrier("done", 2);

@@ -23,7 +23,7 @@ struct visitors : testing::Test {
   scene s{loose()};
 };
 
-TEST_F(visitors, meet_agents_at_whichever_use_it_is) {
+TEST_F(visitors, join_the_current_use_of_a_barrier) {
   for (std::int64_t use = 0; use < 3; ++use) {
     auto const first = visit("b", 2);
     EXPECT_TRUE(s.parked(first));
@@ -44,7 +44,7 @@ TEST_F(visitors, register_nothing) {
   EXPECT_EQ(s.state_of(2), agent_state::disconnected);
 }
 
-TEST_F(visitors, leave_no_trace_when_nobody_else_came) {
+TEST_F(visitors, leave_no_trace_if_no_task_arrives) {
   auto const gone = visit("b", 2);
   s.gone(gone);
   EXPECT_FALSE(s.current().views().barrier("b").has_value());
@@ -58,7 +58,7 @@ TEST_F(visitors, leave_no_trace_when_nobody_else_came) {
   EXPECT_EQ(counter_of(s.barrier("b", 1, {.who = {0, 1}})), 0);
 }
 
-TEST_F(visitors, that_give_up_a_later_use_bring_back_the_one_before) {
+TEST_F(visitors, leaving_a_later_use_restores_the_previous_one) {
   auto const a = s.barrier("b", 0, {.timeout = 1s});
   s.advance(2s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
@@ -70,7 +70,7 @@ TEST_F(visitors, that_give_up_a_later_use_bring_back_the_one_before) {
   EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::deadline_exceeded) << "a straggler hears of it";
 }
 
-TEST_F(visitors, keep_their_time_to_themselves) {
+TEST_F(visitors, timeout_of_a_visitor_does_not_affect_the_barrier) {
   auto const v = visit("b", 2, {.timeout = 1s});
   s.advance(50s);
   EXPECT_TRUE(s.parked(v));
@@ -85,7 +85,7 @@ TEST_F(visitors, keep_their_time_to_themselves) {
   EXPECT_EQ(s.code_of(v), code::deadline_exceeded);
 }
 
-TEST_F(visitors, that_leave_are_waited_for_by_the_agents) {
+TEST_F(visitors, agents_wait_for_visitors_that_left) {
   auto const v = visit("b", 2);
   auto const a = s.barrier("b", 0), b = s.barrier("b", 1);
   auto const other = visit("c", 2, {.deadline = s.now() + 1s});
@@ -109,7 +109,7 @@ TEST_F(visitors, invalid_calls_do_not_affect_agents) {
   EXPECT_EQ(s.code_of(s.barrier("b", 1, {.who = {0, 1}})), code::ok);
 }
 
-TEST_F(visitors, that_come_twice_count_once) {
+TEST_F(visitors, repeated_visit_counts_once) {
   auto const first = visit("b", 2);
   auto const second = visit("b", 2);
   EXPECT_EQ(s.code_of(first), code::cancelled);
@@ -119,7 +119,7 @@ TEST_F(visitors, that_come_twice_count_once) {
   EXPECT_EQ(s.code_of(second), code::ok);
 }
 
-TEST_F(visitors, hear_of_an_agents_death) {
+TEST_F(visitors, receive_the_error_of_a_failed_agent) {
   s.poll(1);
   auto const v = visit("b", 2);
   s.report(0, code::internal, "a bad disk");

@@ -3,7 +3,7 @@
 namespace muster::core::coordination {
 namespace {
 
-TEST(watch, of_any_old_version_answers_now) {
+TEST(watch, of_an_old_version_returns_at_once) {
   scene s;
   s.enlist_all();
   auto const states = s.states_of(s.watch(-1));
@@ -31,7 +31,7 @@ TEST(watch, of_the_current_version_waits_for_a_change) {
   EXPECT_EQ(states->tasks[1].error, nullptr);
 }
 
-TEST(watch, sees_who_left_and_who_came_back) {
+TEST(watch, reports_leaving_and_returning_tasks) {
   scene s({.spec = {.shutdown_timeout = 0s, .recoverable = true}});
   s.enlist_all();
   auto const left = s.watch(s.version());
@@ -44,7 +44,7 @@ TEST(watch, sees_who_left_and_who_came_back) {
   EXPECT_EQ(s.states_of(back)->tasks[1].incarnation, incarnation{777});
 }
 
-TEST(watch, of_a_version_that_is_not_yet_is_refused) {
+TEST(watch, of_a_future_version_is_refused) {
   scene s;
   EXPECT_EQ(s.code_of(s.watch(1)), code::invalid_argument);
   EXPECT_EQ(s.code_of(s.watch(std::numeric_limits<std::int64_t>::max())), code::invalid_argument);
@@ -82,7 +82,7 @@ TEST(watch, repeated_watch_waits_for_the_interval) {
   EXPECT_EQ(s.states_of(again)->version, seen + 2);
 }
 
-TEST(watch, of_few_is_answered_at_once_of_many_when_the_interval_is_over) {
+TEST(watch, few_watchers_are_answered_at_once_and_many_after_the_interval) {
   scene s({.tasks = 5, .spec = {.shutdown_timeout = 0s}, .limits = {.few_watchers = 2}});
   s.enlist_all();
   auto version = s.version();

@@ -84,7 +84,7 @@ TEST_F(api, the_total_time_ends_the_tries) {
   EXPECT_EQ(server.seen().size(), 8u);
 }
 
-TEST_F(api, waits_as_long_as_the_service_asks) {
+TEST_F(api, waits_for_the_time_in_retry_after) {
   http_service const server(one_by_one(
       {{429, "", {{"Retry-After", "7"}}}, {503, "", {{"Retry-After", "0"}}}, {200, "1"}}));
   auto c = client();
@@ -120,7 +120,7 @@ TEST_F(api, slow_answers_within_the_limit_are_fine) {
   EXPECT_EQ(c.get(server.url()).as_array().size(), 1u);
 }
 
-TEST_F(api, what_a_service_says_is_in_the_line) {
+TEST_F(api, error_contains_the_message_of_the_service) {
   EXPECT_EQ(fault({403, R"({"kind":"Status","message":"pods is forbidden"})"}, code::denied),
             "403: pods is forbidden");
   EXPECT_EQ(fault({404, R"({"error":{"code":404,"message":"not found: n"}})"}, code::missing),
@@ -144,7 +144,7 @@ TEST_F(api, faults_of_the_client_are_not_tried_again) {
   }
 }
 
-TEST_F(api, what_must_not_happen_twice_is_sent_once) {
+TEST_F(api, non_idempotent_request_is_sent_once) {
   http_service const server([](http_seen const&) { return http_reply{503, ""}; });
   auto c = client();
   EXPECT_EQ(c.send({.method = "POST", .url = server.url(), .body = {}, .again = false}).status,
@@ -152,7 +152,7 @@ TEST_F(api, what_must_not_happen_twice_is_sent_once) {
   EXPECT_EQ(server.seen().size(), 1u);
 }
 
-TEST_F(api, a_body_that_is_no_json_is_shown) {
+TEST_F(api, body_that_is_not_json_is_quoted) {
   http_service const server([](http_seen const&) { return http_reply{200, "<html>sign in"}; });
   auto c = client();
   auto const line = fault_of([&] { c.get(server.url() + "/x"); });
@@ -160,7 +160,7 @@ TEST_F(api, a_body_that_is_no_json_is_shown) {
   EXPECT_TRUE(holds(line, "'<html>sign in'")) << line;
 }
 
-TEST_F(api, a_certificate_nobody_knows_is_denied_at_once) {
+TEST_F(api, untrusted_certificate_is_rejected_at_once) {
   http_service const server([](http_seen const&) { return http_reply{}; },
                             {"127.0.0.1", muster::test::self_signed()});
   auto c = client();
@@ -178,7 +178,7 @@ TEST_F(api, an_answer_that_is_too_long_is_refused) {
   EXPECT_TRUE(holds(line, "longer than 16777216 bytes")) << line;
 }
 
-TEST(json_place, says_where_what_is_missing_or_wrong) {
+TEST(json_place, error_names_the_place_of_the_missing_or_invalid_value) {
   auto const v = boost::json::parse(
       R"({"items":[{"name":"a","n":"12"},{"status":{"ip":7,"null":null}}],"x":"1a"})");
   cluster::json_place const top(v, "http://h/x");

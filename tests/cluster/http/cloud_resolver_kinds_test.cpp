@@ -101,7 +101,7 @@ TEST_F(google_kinds, a_group_has_a_zone_and_a_port) {
   EXPECT_EQ(r->master({}, {}, ""), "10.0.0.5:99");
 }
 
-TEST(cloud_kinds, stand_beside_the_local_ones) {
+TEST(cloud_kinds, extend_the_local_kinds) {
   auto const kinds = all_resolver_kinds();
   std::vector<std::string> names;
   for (auto const& k : kinds.all()) names.push_back(k.name);

@@ -63,7 +63,7 @@ TEST_F(gce, the_index_follows_the_name_and_not_the_address) {
     EXPECT_EQ(spec.task_address("worker", i), "10.0.0." + std::to_string(30 - i) + ":8470");
 }
 
-TEST_F(gce, all_pages_are_read_and_what_does_not_run_is_left_out) {
+TEST_F(gce, all_pages_are_read_and_stopped_machines_are_excluded) {
   reply(listing, {200, R"({"items":[)" + row("a") + R"(],"nextPageToken":"t/2"})"});
   reply(std::string(listing) + "&pageToken=t%2F2", {200, R"({"nextPageToken":"t3"})"});
   reply(std::string(listing) + "&pageToken=t3",
@@ -106,7 +106,7 @@ TEST_F(gce, without_a_type_or_an_index_there_is_no_master) {
   EXPECT_EQ(r.task_type(), "worker");
 }
 
-TEST_F(gce, a_machine_of_the_group_knows_which_it_is) {
+TEST_F(gce, machine_of_the_group_finds_its_own_index) {
   reply(listing, {200, R"({"items":[)" + row("w-10") + "," + row("w-9") + "]}"});
   machine_with_ip("w-9", "10.0.0.9");
   machine_with_ip("w-10", "10.0.0.10");
@@ -124,7 +124,7 @@ TEST_F(gce, a_machine_of_the_group_knows_which_it_is) {
                     "this machine, stranger, is not running in instance group g"));
 }
 
-TEST_F(gce, a_group_can_be_waited_for_until_it_is_complete) {
+TEST_F(gce, resolver_can_wait_until_the_group_is_complete) {
   reply(listing, {200, R"({"items":[)" + row("a") + "]}"});
   machine_with_ip("a", "10.0.0.1");
   auto o = options();
@@ -141,7 +141,7 @@ TEST_F(gce, an_ipv6_machine_has_its_address_in_brackets) {
   EXPECT_EQ(resolver().cluster_spec().task_address("worker", 0), "[2001:db8::1]:8470");
 }
 
-TEST_F(gce, faults_name_the_field_the_group_or_the_right) {
+TEST_F(gce, errors_name_the_field_the_group_or_the_permission) {
   auto const fault = [&](http_reply const& r, code expected) {
     reply(listing, r);
     return fault_of([&] { resolver().cluster_spec(); }, expected);
@@ -179,7 +179,7 @@ TEST_F(gce, options_that_contradict_each_other_are_refused) {
 
 using metadata = google;
 
-TEST_F(metadata, an_answer_without_the_header_is_somebody_elses) {
+TEST_F(metadata, answer_without_the_google_header_is_rejected) {
   reply("/computeMetadata/v1/project/project-id", {200, "welcome to the hotel"});
   cluster::google_metadata m(machine(), {}, time_.source());
   auto const line = fault_of([&] { m.project(); }, code::unreachable);
@@ -199,7 +199,7 @@ TEST_F(metadata, a_token_is_kept_until_a_minute_before_it_ends) {
   EXPECT_EQ(asked("/computeMetadata/v1/instance/service-accounts"), 2u);
 }
 
-TEST_F(metadata, the_variables_that_move_the_server_are_honoured) {
+TEST_F(metadata, environment_variables_can_set_the_server) {
   auto const address = "127.0.0.1:" + std::to_string(server_.port());
   cluster::google_metadata by_ip(environment({{"GCE_METADATA_IP", address}}), {}, time_.source());
   EXPECT_EQ(by_ip.zone(), "us-central1-b");
@@ -209,7 +209,7 @@ TEST_F(metadata, the_variables_that_move_the_server_are_honoured) {
   EXPECT_EQ(both.local_ip(), "10.128.1.2");
 }
 
-TEST_F(metadata, elsewhere_there_is_none) {
+TEST_F(metadata, is_unavailable_outside_google_cloud) {
   cluster::google_metadata m(environment({{"GCE_METADATA_HOST", "127.0.0.1:1"}}), {},
                              time_.source());
   auto const line = fault_of([&] { m.project(); }, code::unreachable);

@@ -114,7 +114,7 @@ TEST_F(google_sign_in, a_user_sends_the_refresh_token) {
             "grant_type=refresh_token&client_id=cid&client_secret=hush%26&refresh_token=again");
 }
 
-TEST_F(google_sign_in, the_named_file_comes_before_gclouds_and_that_before_the_machine) {
+TEST_F(google_sign_in, named_file_precedes_gcloud_and_gcloud_precedes_the_machine) {
   EXPECT_EQ(token({}), "machine-token");
   EXPECT_EQ(token({{"HOME", files_.path()}}), "machine-token");
   std::filesystem::create_directories(files_.path() + "/.config/gcloud");
@@ -131,7 +131,7 @@ TEST_F(google_sign_in, the_named_file_comes_before_gclouds_and_that_before_the_m
                     "GOOGLE_APPLICATION_CREDENTIALS: "));
 }
 
-TEST_F(google_sign_in, a_token_is_kept_and_the_file_read_anew_when_it_ends) {
+TEST_F(google_sign_in, token_is_cached_and_the_file_is_read_again_when_it_expires) {
   auto const file = files_.write("user.json", user_json());
   auto const environment = machine({{"GOOGLE_APPLICATION_CREDENTIALS", file}});
   cluster::google_metadata metadata(environment, {}, time_.source());
@@ -163,7 +163,7 @@ TEST_F(google_sign_in, what_is_malformed_names_the_file_and_the_field_and_no_sec
                     "can be sent only over https://"));
 }
 
-TEST_F(google_sign_in, a_refused_grant_says_why_and_what_to_do) {
+TEST_F(google_sign_in, refused_grant_error_gives_the_reason_and_the_fix) {
   answers(400, R"({"error":"invalid_grant","error_description":"Token has been revoked."})");
   auto const user = fault(user_json(), code::denied);
   EXPECT_TRUE(holds(user, "400: Token has been revoked.; log in again with 'gcloud auth")) << user;
@@ -175,7 +175,7 @@ TEST_F(google_sign_in, a_refused_grant_says_why_and_what_to_do) {
   fault(user_json(), code::unreachable);
 }
 
-TEST_F(google_sign_in, resolvers_ask_with_it_and_name_who_pays) {
+TEST_F(google_sign_in, resolvers_send_the_token_and_the_billing_project) {
   node("n", ready(endpoints({"10.2.3.4"})));
   auto const environment =
       machine({{"GOOGLE_APPLICATION_CREDENTIALS", files_.write("user.json", user_json())}});

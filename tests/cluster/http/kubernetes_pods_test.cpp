@@ -44,7 +44,7 @@ TEST_F(kubernetes, a_listing_that_is_always_stale_is_an_error) {
   EXPECT_TRUE(holds(fault_of([&] { r.cluster_spec(); }, code::missing), "410: too old"));
 }
 
-TEST_F(kubernetes, accelerators_are_what_containers_are_limited_to) {
+TEST_F(kubernetes, accelerators_are_the_limits_of_containers) {
   std::string limits = R"({"nvidia.com/gpu":"4","cpu":"8","memory":"16Gi"})";
   http_service const server([&](http_seen const&) {
     auto const pod = [](std::string const& name, std::string const& containers) {

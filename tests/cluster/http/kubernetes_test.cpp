@@ -26,7 +26,7 @@ TEST_F(kubernetes, a_token_that_was_renewed_is_used) {
   EXPECT_EQ(server_->seen().back().headers.at("authorization"), "Bearer second-token");
 }
 
-TEST_F(kubernetes, another_authority_in_the_account_is_a_server_not_to_be_trusted) {
+TEST_F(kubernetes, server_of_another_authority_is_not_trusted) {
   serve({{"app=x", {}}}, true);
   account_.write("ca.crt", muster::test::authority("other").pem());
   auto r = within({{"worker", {"app=x"}}});
@@ -64,7 +64,7 @@ TEST_F(kubernetes, names_are_ordered_as_people_count) {
   EXPECT_EQ(as_text.cluster_spec().task_address("worker", 0), "10.0.0.10:8470");
 }
 
-TEST_F(kubernetes, a_node_address_ipv6_and_another_port) {
+TEST_F(kubernetes, host_addresses_ipv6_and_ports_can_be_chosen) {
   serve({{"app=x", {{"p-0", "Running", "fd00::7", "fd00::1"}}}}, false);
   auto o = options({{"worker", {"app=x"}}});
   o.server = server_->url();
@@ -91,7 +91,7 @@ TEST_F(kubernetes, a_namespace_can_be_named_or_be_all) {
   EXPECT_EQ(seen.at(2).path(), "/api/v1/pods");
 }
 
-TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
+TEST_F(kubernetes, pod_finds_its_own_task) {
   serve({{"a=1", {{"p-0", "Running", "10.0.0.1"}}},
          {"b=2", {{"q-0", "Running", "10.0.0.2"}, {"q-1", "Running", "10.0.0.3"}}},
          {"indexed",
@@ -120,7 +120,7 @@ TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
   EXPECT_EQ(other.master(), "");
 }
 
-TEST_F(kubernetes, pods_that_are_not_ready_say_so) {
+TEST_F(kubernetes, unready_pods_are_reported) {
   auto const fault = [&](pod_row const& row) {
     http_service const server([&](http_seen const&) { return http_reply{200, list({row})}; });
     auto r = off(server.url());
@@ -149,7 +149,7 @@ TEST_F(kubernetes, pods_that_have_ended_can_be_left_out) {
   EXPECT_EQ(kubernetes_resolver(environment({}), o).cluster_spec().size(), 1u);
 }
 
-TEST_F(kubernetes, a_cluster_can_be_waited_for_until_it_is_complete) {
+TEST_F(kubernetes, resolver_can_wait_until_the_cluster_is_complete) {
   serve({{"app=x", {{"p-0", "Running", "10.0.0.1"}, {"p-1", "Running", "10.0.0.2"}}}}, false);
   auto o = options({{"worker", {"app=x"}}});
   o.server = server_->url();
@@ -171,7 +171,7 @@ TEST_F(kubernetes, a_pod_cannot_be_two_tasks) {
             "Pod \"p-0\" is selected twice: by 'a=1' and by 'b=2'");
 }
 
-TEST_F(kubernetes, refusals_say_what_to_do) {
+TEST_F(kubernetes, refusals_contain_the_fix) {
   auto const fault = [&](unsigned status, code expected) {
     http_service const server([&](http_seen const&) {
       return http_reply{status, R"({"kind":"Status","message":"no"})"};
@@ -213,7 +213,7 @@ TEST_F(kubernetes, options_that_contradict_each_other_are_refused) {
   EXPECT_TRUE(holds(fault(o), "port 70000 is not between 1 and 65535"));
 }
 
-TEST(natural_order, counts) {
+TEST(natural_order, sorts_numbers_by_value) {
   using cluster::natural_less;
   EXPECT_TRUE(natural_less("w-2", "w-10"));
   EXPECT_FALSE(natural_less("w-10", "w-2"));

@@ -37,7 +37,7 @@ TEST(tpu_name, is_local_or_a_name_or_a_full_name) {
                     "Using multiple TPUs"));
 }
 
-TEST(tpu_name, comes_from_the_environment_in_the_known_order) {
+TEST(tpu_name, is_read_from_the_environment_in_the_documented_order) {
   std::map<std::string, std::string> all = {
       {"KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "10.0.0.1:1,10.0.0.2"},
       {"TPU_NAME", "by-name"},
@@ -98,7 +98,7 @@ TEST_F(tpu, chips_and_servers_that_are_there_already_are_googles_own_environment
   EXPECT_EQ(resolver(names{"n"}).rpc_layer(), "grpc");
 }
 
-TEST_F(tpu, the_api_is_asked_with_the_machines_token_each_time) {
+TEST_F(tpu, every_api_request_sends_the_machines_token) {
   node("n", ready(endpoints({"10.2.3.4"})));
   auto r = resolver();
   r.cluster_spec();
@@ -125,7 +125,7 @@ TEST_F(tpu, a_coordinator_without_an_address_is_this_machine) {
   EXPECT_EQ(started, 1);
 }
 
-TEST_F(tpu, a_coordinator_beside_addresses_is_where_packets_leave) {
+TEST_F(tpu, coordinator_with_given_addresses_uses_the_outgoing_address) {
   auto r = coordinated({}, names{"grpc://127.0.0.1:8470"});
   EXPECT_EQ(r.cluster_spec(), spec_of({{"coordinator", {{0, "127.0.0.1:8476"}}},
                                        {"worker", {{0, "127.0.0.1:8470"}}}}));
@@ -157,7 +157,7 @@ TEST_F(tpu, local_chips_are_no_cluster) {
   EXPECT_EQ(r.num_accelerators(), (std::map<std::string, int>{{"TPU", 8}}));
 }
 
-TEST_F(tpu, cores_of_a_host_come_from_the_api_where_nobody_lists_devices) {
+TEST_F(tpu, cores_per_host_come_from_the_api_if_devices_cannot_be_listed) {
   auto const four = endpoints({"10.2.3.4", "10.2.3.5", "10.2.3.6", "10.2.3.7"});
   node("n", ready(R"("acceleratorType":"v3-32",)" + four));
   auto r = resolver();
@@ -171,7 +171,7 @@ TEST_F(tpu, cores_of_a_host_come_from_the_api_where_nobody_lists_devices) {
   EXPECT_TRUE(resolver(names{"grpc://10.0.0.1"}).num_accelerators().empty());
 }
 
-TEST_F(tpu, devices_are_listed_again_until_somebody_answers) {
+TEST_F(tpu, listing_devices_is_retried_until_it_succeeds) {
   auto r = resolver();
   int tries = 0;
   r.list_devices([&]() -> names {
@@ -184,7 +184,7 @@ TEST_F(tpu, devices_are_listed_again_until_somebody_answers) {
   EXPECT_EQ(r.num_accelerators(), (std::map<std::string, int>{{"TPU", 0}}));
 }
 
-TEST_F(tpu, a_discovery_document_moves_the_api) {
+TEST_F(tpu, discovery_document_sets_the_api_address) {
   reply("/discovery/tpu/v1",
         {200, R"({"rootUrl":")" + url() + R"(/moved/","servicePath":"","version":"v1"})"});
   reply("/moved/v1/projects/my-project/locations/us-central1-b/nodes/n",
@@ -222,14 +222,14 @@ TEST_F(tpu, endpoints_can_be_ipv6_and_lack_a_port) {
   EXPECT_EQ(resolver().cluster_spec().task_address("worker", 0), "[2001:db8::1]:8470");
 }
 
-TEST_F(tpu, refusals_name_the_right_and_keep_their_kind) {
+TEST_F(tpu, refusals_name_the_permission_and_keep_their_code) {
   reply(node_path("n"), {403, R"({"error":{"message":"no"}})"});
   auto const line = fault_of([&] { resolver().cluster_spec(); }, code::denied);
   EXPECT_TRUE(holds(line, "Could not lookup TPU metadata from name \"n\": GET ")) << line;
   EXPECT_TRUE(holds(line, "403: no; grant the service account tpu.nodes.get")) << line;
 }
 
-TEST_F(tpu, the_coordinator_and_whether_it_recovers_can_be_asked_for) {
+TEST_F(tpu, coordinator_address_and_recoverability_are_available) {
   node("n", ready(endpoints({"10.2.3.4"})));
   EXPECT_EQ(resolver().coordinator_address(), "");
   EXPECT_EQ(coordinated().coordinator_address(), "10.128.1.2:8476");
@@ -239,7 +239,7 @@ TEST_F(tpu, the_coordinator_and_whether_it_recovers_can_be_asked_for) {
   EXPECT_FALSE(client().recoverable(gone));
 }
 
-TEST_F(tpu, waiting_goes_on_through_outages_but_not_through_refusals) {
+TEST_F(tpu, waiting_continues_during_outages_but_not_after_refusals) {
   replies(node_path("n"), {{503, ""},
                            {503, ""},
                            {503, ""},

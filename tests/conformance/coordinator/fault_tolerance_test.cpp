@@ -197,7 +197,7 @@ TEST_F(coordinator_fault_tolerance, testPSPreemptionErrorType) {
 }
 
 TEST_F(coordinator_fault_tolerance,
-       two_reports_of_a_lost_dependency_are_borne_and_the_third_is_fatal) {
+       two_reports_of_a_lost_dependency_are_tolerated_and_the_third_is_fatal) {
   start(2);
   session s({.server = c.grpc()});
   auto lost = s.call<json::value>("muster.fail", "no answer", json::array{"ps:1"});
@@ -311,7 +311,7 @@ TEST_F(parameter_server, testWorkerExecutionAfterPsFailureRaisesExpectedError) {
   }
 }
 
-TEST_F(parameter_server, fetch_of_what_was_bound_to_it_raises_it) {
+TEST_F(parameter_server, fetch_of_a_call_bound_to_it_raises_its_loss) {
   start_with_ps();
   cluster_coordinator coordinator({.server = c.grpc()});
   create_variables(coordinator);
@@ -330,7 +330,7 @@ TEST_F(parameter_server, fetch_of_what_was_bound_to_it_raises_it) {
   }
 }
 
-TEST_F(parameter_server, without_stateful_jobs_what_is_bound_to_it_waits_for_the_next) {
+TEST_F(parameter_server, without_stateful_jobs_bound_calls_wait_for_the_next_process) {
   start_with_ps({"--stateful-jobs", ""});
   cluster_coordinator coordinator({.server = c.grpc()});
   create_variables(coordinator);

@@ -163,7 +163,7 @@ std::string text(std::vector<per_worker_component> const& all) {
   return t;
 }
 
-TEST_P(coordinator_conformance_per_worker, a_handle_tells_what_became_of_it_on_each_worker) {
+TEST_P(coordinator_conformance_per_worker, handle_reports_its_state_on_every_worker) {
   auto const one_waits = c->create_per_worker_value("hold_on", 2);
   held.wait_for(1);
   auto const become = [](per_worker_value const& v, std::string const& expected) {
@@ -182,7 +182,7 @@ TEST_P(coordinator_conformance_per_worker, a_handle_tells_what_became_of_it_on_e
   EXPECT_THROW(per_worker_value().components(), std::logic_error);
 }
 
-TEST_P(coordinator_conformance_per_worker, an_awaitable_tells_it_too_and_is_cancelled) {
+TEST_P(coordinator_conformance_per_worker, awaitable_reports_the_state_and_can_be_cancelled) {
   auto const value = c->create_per_worker_value("counter");
   boost::asio::io_context io;
   auto asked = boost::asio::co_spawn(io, value.async_components(), boost::asio::use_future);
@@ -217,7 +217,7 @@ TEST_P(coordinator_conformance_per_worker, objects_are_parameters_within_structu
             "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 1");
 }
 
-TEST_P(coordinator_conformance_per_worker, an_awaitable_creates_one_too) {
+TEST_P(coordinator_conformance_per_worker, awaitable_can_create_a_value) {
   boost::asio::io_context io;
   auto const run = [](cluster_coordinator& of) -> boost::asio::awaitable<int> {
     auto const counter = co_await of.async_create_per_worker_value("counter");

@@ -48,7 +48,7 @@ TEST_F(shards, other_jobs_do_not_count) {
   EXPECT_EQ(data.components().size(), 2u) << "nothing is built on a parameter server";
 }
 
-TEST_F(shards, a_declared_number_holds_however_late_workers_come) {
+TEST_F(shards, declared_number_holds_however_late_workers_attach) {
   declare(3);
   auto const data = c->create_per_worker_value("sharded", 6);
   for (int i = 0; i < 3; ++i) {
@@ -57,7 +57,7 @@ TEST_F(shards, a_declared_number_holds_however_late_workers_come) {
   }
 }
 
-TEST_F(shards, who_follows_one_that_left_has_its_shard) {
+TEST_F(shards, worker_that_replaces_another_has_its_shard) {
   start(3);
   auto const data = c->create_per_worker_value("sharded", 6);
   EXPECT_EQ(all_of(data, 3), six);

@@ -9,7 +9,7 @@ using submit_conformance = conformance;
 
 constexpr std::chrono::seconds deadline{60};
 
-TEST_F(submit_conformance, arguments_are_those_of_the_call) {
+TEST_F(submit_conformance, arguments_are_passed_to_the_function) {
   auto const v = c->submit<int>("step", 3);
   EXPECT_EQ(c->submit<int>("step", v).fetch(deadline), 3) << "an output is an argument";
   EXPECT_EQ(steps, 6);
@@ -24,7 +24,7 @@ TEST_F(submit_conformance, an_error_is_raised_by_its_value_alone) {
   EXPECT_TRUE(c->join(deadline));
 }
 
-TEST_F(submit_conformance, an_error_of_what_was_scheduled_cancels_nothing_that_was_submitted) {
+TEST_F(submit_conformance, error_of_a_scheduled_call_cancels_no_submitted_call) {
   auto const running = c->submit<int>("hold");
   held.wait_for(1);
   EXPECT_THROW(c->schedule<int>("fail", "whole").fetch(deadline), closure_error);
@@ -34,7 +34,7 @@ TEST_F(submit_conformance, an_error_of_what_was_scheduled_cancels_nothing_that_w
   EXPECT_THROW(c->join(deadline), closure_error);
 }
 
-TEST_F(submit_conformance, join_waits_for_what_was_submitted) {
+TEST_F(submit_conformance, join_waits_for_submitted_calls) {
   auto const running = c->submit<int>("hold");
   held.wait_for(1);
   EXPECT_FALSE(c->join(std::chrono::milliseconds(1)));
@@ -43,14 +43,14 @@ TEST_F(submit_conformance, join_waits_for_what_was_submitted) {
   EXPECT_NO_THROW(running.fetch(std::chrono::milliseconds(0)));
 }
 
-TEST_F(submit_conformance, a_cancel_ends_what_was_submitted_before_it) {
+TEST_F(submit_conformance, cancel_ends_calls_submitted_before_it) {
   auto const waiting = c->submit<int>("nobody.has.this");
   c->cancel();
   EXPECT_THROW(waiting.fetch(deadline), cancelled_error);
   EXPECT_EQ(c->submit<int>("step", 1).fetch(deadline), 1) << "submitted after it";
 }
 
-TEST_F(submit_conformance, a_cancel_after_an_error_ends_what_was_submitted) {
+TEST_F(submit_conformance, cancel_after_an_error_ends_submitted_calls) {
   auto const waiting = c->submit<int>("nobody.has.this");
   EXPECT_THROW(c->schedule<int>("fail", "whole").fetch(deadline), closure_error);
   c->cancel();

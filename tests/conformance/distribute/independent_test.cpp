@@ -209,7 +209,7 @@ TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
 }
 
 // TensorFlow returns without a message.
-TEST_F(distribute_config, waiting_for_others_without_a_barrier_is_said_once) {
+TEST_F(distribute_config, missing_barrier_is_logged_once) {
   std::vector<std::string> warnings;
   std::mutex mutex;
   set_log([&](log_level level, std::string_view line) {

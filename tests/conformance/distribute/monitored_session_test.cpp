@@ -94,7 +94,7 @@ TEST_F(distribute_sessions, the_chief_restores_a_checkpoint_in_place_of_preparin
   EXPECT_EQ(refused({.directory = "/ckpt", .file = "/ckpt/7"}), cluster_error::code::invalid);
 }
 
-TEST_F(distribute_sessions, a_checkpoint_needs_a_way_to_restore_it) {
+TEST_F(distribute_sessions, checkpoint_requires_a_restore_function) {
   session_creator c;
   c.server.server = server.address();
   c.checkpoint.file = "/ckpt/7";
@@ -106,7 +106,7 @@ TEST_F(distribute_sessions, a_checkpoint_needs_a_way_to_restore_it) {
   }
 }
 
-TEST_F(distribute_sessions, who_waits_for_the_chief_gives_up_after_the_longest_wait) {
+TEST_F(distribute_sessions, waiting_session_fails_after_the_maximum_wait) {
   int asked = 0;
   session_creator c;
   c.role = session_creator::kind::waiting;

@@ -24,7 +24,7 @@ struct barriers_of_three : testing::Test {
   barrier_table table{3, 10s, few, log};
 };
 
-TEST_F(barriers_of_three, all_who_come_are_named_at_the_end) {
+TEST_F(barriers_of_three, end_names_all_participants_in_order_of_arrival) {
   auto const n = open("b", 0);
   EXPECT_FALSE(arrive(n, 2));
   EXPECT_FALSE(arrive(n, 0));

@@ -19,7 +19,7 @@ TEST(failure_record, keeps_the_first_cause_and_tells_casualties_from_victims) {
   EXPECT_EQ(r.with_cause("it went boom"), "it went boom") << "it is said already";
 }
 
-TEST(failure_record, fails_and_tells_everybody_once) {
+TEST(failure_record, fails_and_broadcasts_once) {
   failure_record r;
   EXPECT_TRUE(r.fail());
   EXPECT_FALSE(r.fail());

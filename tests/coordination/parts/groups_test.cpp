@@ -14,7 +14,7 @@ std::vector<task_status> one_task() {
   return {{0, agent_state::connected, incarnation{7}, nullptr}};
 }
 
-TEST(task_watches, changes_within_the_interval_are_told_as_one) {
+TEST(task_watches, changes_within_the_interval_are_combined) {
   task_watches watches(1, 5ms);
   watches.note_change(start);
   EXPECT_EQ(watches.due(), never) << "nobody watches";
@@ -26,7 +26,7 @@ TEST(task_watches, changes_within_the_interval_are_told_as_one) {
   EXPECT_EQ(watches.due(), never);
 }
 
-TEST(task_watches, few_are_told_at_once_unless_they_were_told_just_now) {
+TEST(task_watches, few_watchers_are_answered_at_once_unless_just_answered) {
   task_watches watches(1, 5ms, 1);
   watches.add(call_id{1}, false);
   watches.note_change(start);
@@ -43,7 +43,7 @@ TEST(task_watches, few_are_told_at_once_unless_they_were_told_just_now) {
   EXPECT_EQ(watches.due(), start + 14ms) << "two are not few";
 }
 
-TEST(task_watches, one_snapshot_for_all_who_ask_at_one_version) {
+TEST(task_watches, watchers_of_one_version_share_a_snapshot) {
   task_watches watches(2, 5ms);
   auto const first = watches.snapshot(0, 3, start, one_task);
   EXPECT_EQ(watches.snapshot(0, 3, start, one_task), first);
@@ -68,7 +68,7 @@ TEST(alive_groups, is_complete_when_every_connected_task_has_asked) {
   EXPECT_EQ(groups.violated_invariant(), "");
 }
 
-TEST(alive_groups, whoever_withdraws_has_not_asked) {
+TEST(alive_groups, withdrawn_call_does_not_count) {
   alive_groups groups;
   auto const everybody = [](task_index) { return true; };
   auto const g = groups.ask({0, 1}, 0, call_id{1});
@@ -80,7 +80,7 @@ TEST(alive_groups, whoever_withdraws_has_not_asked) {
   EXPECT_TRUE(groups.all().empty());
 }
 
-TEST(device_exchange, gathers_what_was_brought_in_the_order_asked_for) {
+TEST(device_exchange, gathers_devices_in_the_requested_order) {
   device_exchange devices(3);
   devices.bring(0, {blob("a")});
   devices.bring(2, {blob("c"), blob("d")});

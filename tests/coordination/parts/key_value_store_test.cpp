@@ -7,7 +7,7 @@ blob bytes(std::string_view text) {
   return blob(text, encoding::bytes);
 }
 
-TEST(key_value_store, a_wait_is_common_to_all_who_wait_for_the_key) {
+TEST(key_value_store, callers_waiting_for_one_key_share_a_wait) {
   limits const l;
   changes said;
   key_value_store store(l, {said, cluster_id{1}});
@@ -23,7 +23,7 @@ TEST(key_value_store, a_wait_is_common_to_all_who_wait_for_the_key) {
   EXPECT_EQ(store.violated_invariant(), "");
 }
 
-TEST(key_value_store, the_last_who_leaves_ends_the_wait) {
+TEST(key_value_store, last_caller_to_leave_ends_the_wait) {
   limits const l;
   changes said;
   key_value_store store(l, {said, cluster_id{1}});

@@ -17,7 +17,7 @@ fault_ptr some_fault() {
   return task_fault(no_task, code::internal, "broken");
 }
 
-TEST(task_registry, tasks_are_recoverable_as_far_as_their_job_is) {
+TEST(task_registry, tasks_are_recoverable_if_their_job_is) {
   changes said;
   task_registry registry(four_tasks(), {said, cluster_id{1}});
   EXPECT_FALSE(registry[2].recoverable);
@@ -60,7 +60,7 @@ TEST(task_registry, the_longest_silent_are_found_first) {
   EXPECT_EQ(registry.violated_invariant(), "");
 }
 
-TEST(task_registry, a_name_is_its_last_owners) {
+TEST(task_registry, address_belongs_to_its_last_owner) {
   changes said;
   task_registry registry(four_tasks(), {said, cluster_id{1}});
   registry.identify(0, incarnation{7}, "a:1");
