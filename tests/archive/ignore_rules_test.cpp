@@ -11,7 +11,7 @@ ignore_rules rules(std::string_view lines) {
   return r;
 }
 
-TEST(ignore_rules, a_name_is_meant_wherever_it_is) {
+TEST(ignore_rules, name_without_a_slash_matches_at_any_depth) {
   auto const r = rules("*.o\nbuild\n");
   EXPECT_TRUE(r.ignore("a.o", false));
   EXPECT_TRUE(r.ignore("x/y/a.o", false));
@@ -47,7 +47,7 @@ TEST(ignore_rules, two_stars_are_any_number_of_directories) {
   EXPECT_FALSE(r.ignore("logs", true)) << "itself is not inside";
 }
 
-TEST(ignore_rules, the_last_one_that_matches_decides) {
+TEST(ignore_rules, last_matching_rule_decides) {
   auto const r = rules("*.log\n!keep.log\n");
   EXPECT_TRUE(r.ignore("a.log", false));
   EXPECT_FALSE(r.ignore("keep.log", false));
@@ -67,14 +67,14 @@ TEST(ignore_rules, comments_blanks_and_escapes_are_as_in_git) {
   EXPECT_FALSE(r.ignore("anything", false));
 }
 
-TEST(ignore_rules, brackets_are_those_of_fnmatch) {
+TEST(ignore_rules, brackets_follow_fnmatch) {
   auto const r = rules("*.[^p]*\n[[:digit:]]x\n[]a]\nz[^^]\n[b\\]]c\n[[:punct:]]y\n");
   for (auto const* yes : {"a.c", "5x", "]", "a", "zx", "]c", "bc", "]y", "-y"})
     EXPECT_TRUE(r.ignore(yes, false)) << yes;
   for (auto const* no : {"a.py", "ax", "z^", "xc", "yy"}) EXPECT_FALSE(r.ignore(no, false)) << no;
 }
 
-TEST(ignore_rules, of_a_directory_are_about_what_is_below_it) {
+TEST(ignore_rules, of_a_directory_apply_only_below_it) {
   auto r = rules("*.tmp\n");
   auto const known = r.size();
   r.add("x/y", "/only\n!*.tmp\n");

@@ -11,7 +11,7 @@
 namespace muster::test {
 namespace {
 
-TEST(pack, what_is_packed_is_unpacked) {
+TEST(pack, packed_tree_is_unpacked_unchanged) {
   tree t;
   t.write("train.py", "print(1)\n");
   t.write("lib/deep/er.py", "x");
@@ -32,7 +32,7 @@ TEST(pack, what_is_packed_is_unpacked) {
   EXPECT_EQ(mode(out / "train.py"), 0644u);
 }
 
-TEST(pack, the_same_tree_has_the_same_bytes_whoever_has_it_and_since_when) {
+TEST(pack, bytes_do_not_depend_on_owner_and_time) {
   tree a, b;
   for (auto const* name : {"b", "a/x", "a-b", "a/y"}) a.write(name, name);
   for (auto const* name : {"a/y", "a-b", "a/x", "b"}) b.write(name, name, 0600);
@@ -42,7 +42,7 @@ TEST(pack, the_same_tree_has_the_same_bytes_whoever_has_it_and_since_when) {
   EXPECT_NE(pack(a.root).bytes, pack(b.root).bytes);
 }
 
-TEST(pack, rules_of_both_kinds_of_files_leave_out) {
+TEST(pack, both_kinds_of_ignore_files_apply) {
   tree t;
   t.write(".gitignore", "*.log\n");
   t.write("a.log", "");
@@ -78,7 +78,7 @@ TEST(pack, too_large_archive_names_the_largest_files) {
             std::string::npos);
 }
 
-TEST(pack, links_lead_to_what_is_in_it) {
+TEST(pack, links_must_point_inside_the_tree) {
   tree t;
   t.write("x/file", "");
   for (auto const* out : {"/etc/passwd", "../../outside", "../x/../../y"}) {
@@ -101,7 +101,7 @@ TEST(pack, links_lead_to_what_is_in_it) {
   EXPECT_EQ(error_of([&] { pack(t.root); }), "");
 }
 
-TEST(pack, what_is_no_file_is_passed_over_and_what_is_no_directory_an_error) {
+TEST(pack, special_files_are_skipped_and_a_non_directory_is_an_error) {
   tree t;
   t.write("file", "");
   ASSERT_EQ(::mkfifo((t.root / "pipe").c_str(), 0600), 0);
@@ -110,7 +110,7 @@ TEST(pack, what_is_no_file_is_passed_over_and_what_is_no_directory_an_error) {
   EXPECT_NE(error_of([&] { pack(t.root / "none"); }).find("is not a directory"), std::string::npos);
 }
 
-TEST(pack, progress_is_told) {
+TEST(pack, progress_is_reported) {
   tree t;
   for (int i = 0; i < 5; ++i) t.write("f" + std::to_string(i), "12");
   packed_tree last;
@@ -118,7 +118,7 @@ TEST(pack, progress_is_told) {
   EXPECT_EQ(last.files, 5u);
 }
 
-TEST(copy_tree, a_copy_may_be_changed_and_the_first_one_stays) {
+TEST(copy_tree, changing_a_copy_does_not_affect_the_original) {
   tree t;
   t.write("a/file", "one");
   t.write("run", "x", 0755);
@@ -136,7 +136,7 @@ TEST(copy_tree, a_copy_may_be_changed_and_the_first_one_stays) {
 }
 
 // The directory's owner could replace an entry by a link, through which root would then write.
-TEST(copy_tree, nothing_is_given_away_before_all_is_there) {
+TEST(copy_tree, ownership_changes_only_after_the_copy_is_complete) {
   tree t;
   t.write("a/file", "one");
   auto const copy = t.at / "copy";

@@ -82,7 +82,7 @@ struct unpacking : testing::Test {
   tree t;
 };
 
-TEST_F(unpacking, takes_tars_of_others) {
+TEST_F(unpacking, accepts_archives_of_other_programs) {
   auto const out = t.unpacked(hostile().directory("./").file("./a/b", "one").file("c").bytes());
   EXPECT_EQ(t.names_in(out), (names{"a", "a/b", "c"}));
   EXPECT_EQ(read_file(out / "a/b"), "one");
@@ -92,7 +92,7 @@ TEST_F(unpacking, takes_tars_of_others) {
   EXPECT_EQ(read_file(t.unpacked(hostile().file("a", "1").file("a", "2").bytes()) / "a"), "2");
 }
 
-TEST_F(unpacking, says_of_a_name_that_is_too_long_its_beginning) {
+TEST_F(unpacking, error_quotes_the_beginning_of_an_overlong_name) {
   auto const said = refused(hostile().file("dir/" + std::string(6'000, 'n')).bytes());
   EXPECT_TRUE(said.starts_with("'dir/nnn")) << said;
   EXPECT_NE(said.find("n…' of the archive has a name longer than 4096 bytes"), std::string::npos)
@@ -130,7 +130,7 @@ TEST_F(unpacking, writes_through_no_link) {
   EXPECT_FALSE(fs::exists(t.at / "x"));
 }
 
-TEST_F(unpacking, a_file_takes_the_place_of_a_link_and_leaves_what_it_led_to) {
+TEST_F(unpacking, file_replaces_a_link_and_keeps_its_target) {
   auto const out = t.unpacked(hostile().file("a", "1").link("l", "a").file("l", "2").bytes());
   EXPECT_EQ(read_file(out / "a"), "1");
   EXPECT_EQ(read_file(out / "l"), "2");
@@ -152,7 +152,7 @@ TEST_F(unpacking, refuses_devices_and_pipes) {
               "'n' of the archive is not a file, directory or symbolic link");
 }
 
-TEST_F(unpacking, takes_no_rights_over) {
+TEST_F(unpacking, ignores_special_permissions) {
   auto const out = t.unpacked(hostile()
                                   .file("suid", "x", 06755)
                                   .file("open", "x", 0666)
@@ -186,7 +186,7 @@ TEST_F(unpacking, unpacked_entries_are_limited) {
   EXPECT_EQ(refused(many.bytes(), {.entries_max = 10}), "the archive has more than 10 entries");
 }
 
-TEST_F(unpacking, says_of_what_is_no_archive_that_it_is_none) {
+TEST_F(unpacking, reports_data_that_is_not_an_archive) {
   EXPECT_NE(refused(std::string(2'000, 'x')), "");
   EXPECT_NE(refused("PK\3\4 a zip is none"), "");
   auto const whole = hostile().file("a", std::string(5'000, 'a')).bytes();

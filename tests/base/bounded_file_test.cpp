@@ -40,7 +40,7 @@ TEST_F(bounded_file, beyond_the_limit_is_refused_with_the_limit) {
   EXPECT_EQ(endless.error().message, "is larger than 1 MiB");
 }
 
-TEST_F(bounded_file, that_cannot_be_read_says_why) {
+TEST_F(bounded_file, unreadable_file_error_gives_the_reason) {
   EXPECT_EQ(read_bounded_file("/there/is/no/such").error().message, "No such file or directory");
   EXPECT_EQ(read_bounded_file("/").error().code, code::not_found);
 }

@@ -29,7 +29,7 @@ TEST(half_open, the_oldest_of_an_address_makes_room_for_its_next) {
   EXPECT_EQ(table.surplus(7), nullptr);
 }
 
-TEST(half_open, knows_the_oldest_of_all) {
+TEST(half_open, finds_the_oldest_connection) {
   half_open_table<connection> table(10);
   std::array<connection, 3> c;
   EXPECT_EQ(table.oldest(), nullptr);

@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-TEST(no_room, is_told_by_its_mark) {
+TEST(no_room, is_recognised_by_its_mark) {
   auto const full = no_room("/data", "12 MiB are free");
   EXPECT_EQ(full.code, code::resource_exhausted);
   EXPECT_EQ(full.message, "no space left in /data: 12 MiB are free");

@@ -35,7 +35,7 @@ TEST(unfinished_line, is_shown_once_below_a_line_of_another_source) {
   EXPECT_EQ(last.show("a", "bar", false), bar);
 }
 
-TEST(unfinished_line, of_more_sources_than_the_limit_is_shown_when_it_ends) {
+TEST(unfinished_line, of_a_source_beyond_the_limit_is_shown_when_it_ends) {
   unfinished_line last;
   for (std::size_t i = 0; i < unfinished_line::sources_max; ++i)
     EXPECT_NE(last.show(std::to_string(i), "bar", false), "");

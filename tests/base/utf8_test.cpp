@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-TEST(utf8, tells_valid_from_broken) {
+TEST(utf8, distinguishes_valid_from_invalid_text) {
   for (char const* good : {"", "abc", "ä", "€", "𝄞", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"})
     EXPECT_TRUE(is_utf8(good)) << good;
   for (char const* bad : {"\x80", "\xC0\x80", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80",
@@ -13,7 +13,7 @@ TEST(utf8, tells_valid_from_broken) {
     EXPECT_FALSE(is_utf8(bad)) << bad;
 }
 
-TEST(utf8, replaces_what_is_broken) {
+TEST(utf8, replaces_invalid_bytes) {
   EXPECT_EQ(to_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
   EXPECT_EQ(to_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   EXPECT_EQ(to_utf8("ä€"), "ä€");

@@ -79,7 +79,7 @@ class BlobStore : public testing::Test {
   std::string const small = "small", large = std::string(300, 'x') + "large";
 };
 
-TEST_F(BlobStore, SmallOnesLieInMemoryAndLargeOnesInFiles) {
+TEST_F(BlobStore, SmallBlobsAreInMemoryAndLargeOnesInFiles) {
   open();
   ASSERT_TRUE(put(small).ok());
   EXPECT_EQ(files(), 0u);
@@ -109,7 +109,7 @@ TEST_F(BlobStore, NameOfAnUploadThatCannotBeStoredIsFree) {
   EXPECT_TRUE(fs::exists(directory / "blobs" / hex)) << "stored under its hash, so it is durable";
 }
 
-TEST_F(BlobStore, ProgramsKeepTheirsUntilTheyNameThemNoMore) {
+TEST_F(BlobStore, BlobsOfProgramsAreKeptWhileTheyAreNamed) {
   open();
   auto const blobs_later = [&] {
     now += 20min;
@@ -128,7 +128,7 @@ TEST_F(BlobStore, ProgramsKeepTheirsUntilTheyNameThemNoMore) {
   EXPECT_EQ(blobs_later(), 0u);
 }
 
-TEST_F(BlobStore, ProgramsKeepTheirsOnceThereIsRoomForItsName) {
+TEST_F(BlobStore, BlobsOfProgramsAreKeptOnceThereIsRoomForTheirNames) {
   options.limits.blobs_max = 2;
   open();
   auto const first = std::string(32, '\0'), second = std::string(32, '\1');
@@ -142,7 +142,7 @@ TEST_F(BlobStore, ProgramsKeepTheirsOnceThereIsRoomForItsName) {
   EXPECT_EQ(store->counts().blobs, 1u);
 }
 
-TEST_F(BlobStore, WithADataDirectoryTheyOutliveTheProcess) {
+TEST_F(BlobStore, BlobsSurviveTheProcessWithADataDirectory) {
   open(true);
   ASSERT_TRUE(put(small).ok());
   ASSERT_TRUE(put(large).ok());
@@ -155,7 +155,7 @@ TEST_F(BlobStore, WithADataDirectoryTheyOutliveTheProcess) {
   EXPECT_EQ(read(large).value(), large);
 }
 
-TEST_F(BlobStore, OtherBytesThanTheNameSaysAreRefused) {
+TEST_F(BlobStore, BytesThatDoNotMatchTheNameAreRefused) {
   open();
   auto const said = put(large, hash_of(small));
   EXPECT_EQ(said.code, code::invalid_argument);
@@ -165,7 +165,7 @@ TEST_F(BlobStore, OtherBytesThanTheNameSaysAreRefused) {
   EXPECT_EQ(files(), 0u);
 }
 
-TEST_F(BlobStore, AnUploadThatBreaksOffLeavesNothing) {
+TEST_F(BlobStore, AbortedUploadLeavesNothing) {
   open();
   auto const id = store->begin(hash_of(large), large.size());
   EXPECT_EQ(store->counts().bytes, large.size());
@@ -178,7 +178,7 @@ TEST_F(BlobStore, AnUploadThatBreaksOffLeavesNothing) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(BlobStore, LessThanWasAnnouncedIsRefusedAndSoIsMore) {
+TEST_F(BlobStore, FewerOrMoreBytesThanAnnouncedAreRefused) {
   open();
   auto const less = store->begin(hash_of(large), large.size());
   ASSERT_TRUE(append(*less, large.substr(1)).ok());
@@ -189,7 +189,7 @@ TEST_F(BlobStore, LessThanWasAnnouncedIsRefusedAndSoIsMore) {
   EXPECT_EQ(store->counts().bytes, 0u);
 }
 
-TEST_F(BlobStore, TwoUploadsOfOneAtOnceBothSucceed) {
+TEST_F(BlobStore, TwoConcurrentUploadsOfOneBlobSucceed) {
   open();
   auto const one = store->begin(hash_of(large), large.size());
   auto const other = store->begin(hash_of(large), large.size());
@@ -215,7 +215,7 @@ TEST_F(BlobStore, BlobEvictedDuringItsUploadIsStored) {
   EXPECT_EQ(read(large).value(), large);
 }
 
-TEST_F(BlobStore, ABlobAndAllOfThemHaveLimits) {
+TEST_F(BlobStore, BlobsAndTheirTotalAreLimited) {
   open();
   EXPECT_EQ(put(std::string(501, 'x')).code, code::out_of_range);
   EXPECT_EQ(store->begin(hash_of("x"), 501).error().code, code::out_of_range);
@@ -247,7 +247,7 @@ TEST_F(BlobStore, AValueKeepsTheBlobThatItNames) {
   EXPECT_FALSE(store->size_of(hash_of(large)));
 }
 
-TEST_F(BlobStore, ALeaseKeepsWhatArgumentsName) {
+TEST_F(BlobStore, LeaseKeepsTheBlobsNamedByArguments) {
   open();
   ASSERT_TRUE(put(large).ok());
   for (int i = 0; i < 3; ++i) {
@@ -258,7 +258,7 @@ TEST_F(BlobStore, ALeaseKeepsWhatArgumentsName) {
   EXPECT_FALSE(store->lease(hash_of(small)));
 }
 
-TEST_F(BlobStore, OneSweepLooksAtSomeOfManyClosures) {
+TEST_F(BlobStore, OneSweepExaminesALimitedNumberOfClosures) {
   open();
   ASSERT_TRUE(put(large).ok());
   auto const n = blob_store::looks * 2;
@@ -275,7 +275,7 @@ TEST_F(BlobStore, OneSweepLooksAtSomeOfManyClosures) {
   EXPECT_GE(looked, n);
 }
 
-TEST_F(BlobStore, ADirectoryOfItsOwnGoesWithTheStore) {
+TEST_F(BlobStore, OwnDirectoryIsRemovedWithTheStore) {
   auto const own = [] {
     std::size_t n = 0;
     for (auto const& e : fs::directory_iterator(fs::temp_directory_path()))
@@ -313,9 +313,10 @@ TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
                                  [this](std::function<void()> work) { engine.post(work); }});
   auto const refused = store->start();
   EXPECT_EQ(refused.code, code::failed_precondition);
-  EXPECT_EQ(refused.message,
-            (directory / "blobs").string() +
-                ": another server stores its blobs there; use a separate directory for each server");
+  EXPECT_EQ(
+      refused.message,
+      (directory / "blobs").string() +
+          ": another server stores its blobs there; use a separate directory for each server");
   first->stop();
   EXPECT_TRUE(store->start().ok());
 }
@@ -349,7 +350,7 @@ TEST_F(BlobStore, AFileThatWasCutShortIsAnError) {
   EXPECT_EQ(read(large).error().code, code::not_found);
 }
 
-TEST_F(BlobStore, ADirectoryOfItsOwnStaysWhileItIsInUse) {
+TEST_F(BlobStore, OwnDirectoryIsKeptWhileItIsInUse) {
   open(false, false);
   ASSERT_TRUE(put(large).ok());
   auto first = std::move(store);
@@ -364,7 +365,7 @@ TEST_F(BlobStore, ADirectoryOfItsOwnStaysWhileItIsInUse) {
   EXPECT_EQ(read(large).value(), large);
 }
 
-TEST_F(BlobStore, AFullDiskSaysSo) {
+TEST_F(BlobStore, FullDiskIsReported) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
   open();
   ASSERT_TRUE(put(large).ok());  // creates the directory
@@ -374,7 +375,7 @@ TEST_F(BlobStore, AFullDiskSaysSo) {
   EXPECT_EQ(store->counts().bytes, large.size());
 }
 
-TEST_F(BlobStore, NamesAreDigitsAndNothingElse) {
+TEST_F(BlobStore, NamesConsistOfHexDigits) {
   EXPECT_EQ(blob_hash_of("../../etc/passwd"), "");
   EXPECT_EQ(blob_hash_of(std::string(63, 'a')), "");
   EXPECT_EQ(blob_hash_of(std::string(64, 'A')), "");
@@ -382,7 +383,7 @@ TEST_F(BlobStore, NamesAreDigitsAndNothingElse) {
   EXPECT_EQ(blob_hash_of(blob_hex_of(hash_of(small))), hash_of(small));
 }
 
-TEST_F(BlobStore, AfterTheEndEverythingIsUnavailable) {
+TEST_F(BlobStore, EverythingIsUnavailableAfterTheStop) {
   open();
   ASSERT_TRUE(put(small).ok());
   auto const id = store->begin(hash_of(large), std::nullopt);

@@ -27,7 +27,7 @@ class BlobTable : public testing::Test {
   time_point now{1'000s};
 };
 
-TEST_F(BlobTable, OneThatNobodyNamesGoesAfterTenMinutes) {
+TEST_F(BlobTable, UnnamedBlobIsRemovedAfterTenMinutes) {
   ASSERT_TRUE(put("a", 10));
   now += 9min;
   table.sweep(now);
@@ -39,7 +39,7 @@ TEST_F(BlobTable, OneThatNobodyNamesGoesAfterTenMinutes) {
   EXPECT_EQ(table.counts().bytes, 0u);
 }
 
-TEST_F(BlobTable, ATouchKeepsItForTenMinutesMore) {
+TEST_F(BlobTable, TouchKeepsABlobForTenMoreMinutes) {
   ASSERT_TRUE(put("a", 10));
   now += 9min;
   EXPECT_TRUE(table.touch("a", now));
@@ -49,7 +49,7 @@ TEST_F(BlobTable, ATouchKeepsItForTenMinutesMore) {
   EXPECT_TRUE(table.size_of("a"));
 }
 
-TEST_F(BlobTable, OneThatIsHeldStaysUntilItIsReleasedByAll) {
+TEST_F(BlobTable, HeldBlobIsKeptUntilEveryHolderReleasesIt) {
   ASSERT_TRUE(put("a", 10));
   EXPECT_TRUE(table.hold("a"));
   EXPECT_TRUE(table.hold("a"));
@@ -67,7 +67,7 @@ TEST_F(BlobTable, OneThatIsHeldStaysUntilItIsReleasedByAll) {
   EXPECT_FALSE(table.size_of("a"));
 }
 
-TEST_F(BlobTable, OneMayBeHeldBeforeItIsThere) {
+TEST_F(BlobTable, BlobCanBeHeldBeforeItsUpload) {
   EXPECT_FALSE(table.hold("a"));
   EXPECT_FALSE(table.size_of("a"));
   ASSERT_TRUE(put("a", 10));
@@ -78,7 +78,7 @@ TEST_F(BlobTable, OneMayBeHeldBeforeItIsThere) {
   EXPECT_EQ(table.counts().blobs, 1u);
 }
 
-TEST_F(BlobTable, ABudgetThatIsFullOfHeldOnesRefuses) {
+TEST_F(BlobTable, BudgetFullOfHeldBlobsRefusesMore) {
   ASSERT_TRUE(put("a", 60));
   table.hold("a");
   auto const refused = table.reserve(41, now);
@@ -88,7 +88,7 @@ TEST_F(BlobTable, ABudgetThatIsFullOfHeldOnesRefuses) {
   table.give_back(40);
 }
 
-TEST_F(BlobTable, RoomIsMadeOfWhatWasReleasedAndThenOfWhatNobodyHasAskedForInAWhile) {
+TEST_F(BlobTable, ReleasedBlobsAreEvictedBeforeUnusedOnes) {
   ASSERT_TRUE(put("put", 40));
   ASSERT_TRUE(put("released", 40));
   table.hold("released");
@@ -103,7 +103,7 @@ TEST_F(BlobTable, RoomIsMadeOfWhatWasReleasedAndThenOfWhatNobodyHasAskedForInAWh
   table.give_back(40);
 }
 
-TEST_F(BlobTable, LimitsOfOneAndOfTheirNumber) {
+TEST_F(BlobTable, BlobSizeAndCountAreLimited) {
   EXPECT_EQ(table.reserve(61, now).code, code::out_of_range);
   for (auto const* hash : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(put(hash, 1));
   EXPECT_EQ(table.reserve(1, now).code, code::resource_exhausted);
@@ -111,13 +111,13 @@ TEST_F(BlobTable, LimitsOfOneAndOfTheirNumber) {
   table.release("f", now);
 }
 
-TEST_F(BlobTable, APutOfWhatIsThereGivesItsRoomBack) {
+TEST_F(BlobTable, RepeatedPutReturnsItsReservedSpace) {
   ASSERT_TRUE(put("a", 30));
   EXPECT_FALSE(put("a", 30));
   EXPECT_EQ(table.counts().bytes, 30u);
 }
 
-TEST_F(BlobTable, OneInUseIsNotTakenAway) {
+TEST_F(BlobTable, BlobInUseIsNotEvicted) {
   ASSERT_TRUE(put("a", 60));
   table.pin("a");
   now += 24h;
@@ -130,7 +130,7 @@ TEST_F(BlobTable, OneInUseIsNotTakenAway) {
   table.take_removed();
 }
 
-TEST_F(BlobTable, WhatAnEarlierProcessLeftIsThereAndMayBeHeldAlready) {
+TEST_F(BlobTable, BlobsOfAnEarlierProcessAreRestoredAndCanBeHeld) {
   table.hold("a");
   table.restore("a", 500, now);
   table.restore("b", 7, now);

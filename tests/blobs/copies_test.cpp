@@ -28,7 +28,7 @@ class CopiesTable : public testing::Test {
   core::time_point now{1'000s};
 };
 
-TEST_F(CopiesTable, AreThoseOfWorkersThatHaveTakenAnOutput) {
+TEST_F(CopiesTable, AreRegisteredForWorkersThatTookAnOutput) {
   EXPECT_TRUE(table.copy(2, "a", 10, now));
   EXPECT_TRUE(table.copy(2, "a", 10, now)) << "once more";
   EXPECT_EQ(table.find("a")->by, (ids{1, 2}));
@@ -45,7 +45,7 @@ TEST_F(CopiesTable, AreThoseOfWorkersThatHaveTakenAnOutput) {
   EXPECT_EQ(table.workers_to_drop("a"), (ids{1, 2}));
 }
 
-TEST_F(CopiesTable, AreListedUpToALimitAndTheMakerHasAlwaysRoom) {
+TEST_F(CopiesTable, AreListedUpToALimitWithRoomForTheMaker) {
   EXPECT_TRUE(table.copy(2, "a", 10, now) && table.copy(3, "a", 10, now) &&
               table.copy(4, "a", 10, now));
   EXPECT_FALSE(table.copy(5, "a", 10, now));
@@ -58,7 +58,7 @@ TEST_F(CopiesTable, AreListedUpToALimitAndTheMakerHasAlwaysRoom) {
   EXPECT_TRUE(table.copy(5, "a", 10, now));
 }
 
-TEST_F(CopiesTable, AreNamedByTurnsThoseOfTheAskersHostFirst) {
+TEST_F(CopiesTable, AreReturnedRoundRobinWithTheCallersHostFirst) {
   for (holder_id id = 2; id <= 4; ++id) ASSERT_TRUE(table.copy(id, "a", 10, now));
   EXPECT_EQ(table.holders_round_robin("a", ""), (ids{1, 2, 3, 4}));
   EXPECT_EQ(table.holders_round_robin("a", ""), (ids{2, 3, 4, 1}));
@@ -91,7 +91,7 @@ TEST_F(CopiesTable, ValueIsLostWhenItsLastCopyIsDropped) {
   EXPECT_TRUE(table.take_orphans(now + 9s, 10).empty());
 }
 
-TEST_F(CopiesTable, MayBeToldOfBeforeTheirMakerIsBack) {
+TEST_F(CopiesTable, CanBeReportedBeforeTheirMakerReturns) {
   table.close(1, now);
   EXPECT_TRUE(table.copy(2, "a", 10, now + 1s));
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
@@ -101,7 +101,7 @@ TEST_F(CopiesTable, MayBeToldOfBeforeTheirMakerIsBack) {
   EXPECT_EQ(table.find("a")->maker, 7u);
 }
 
-TEST_F(CopiesTable, GoToTheNewerStreamOfAProcess) {
+TEST_F(CopiesTable, MoveToTheNewerStreamOfAProcess) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   table.open(7, {"socket", "worker:2", "", 2});
   EXPECT_TRUE(table.copy(7, "a", 10, now));
@@ -111,7 +111,7 @@ TEST_F(CopiesTable, GoToTheNewerStreamOfAProcess) {
   EXPECT_FALSE(table.hold(8, "a", 10, now));
 }
 
-TEST_F(CopiesTable, OfAValueThatWasLostTwiceHaveTheirTimeEachTime) {
+TEST_F(CopiesTable, OfALostValueHaveAGracePeriodEach) {
   table.close(1, now);
   ASSERT_TRUE(table.copy(2, "a", 10, now + 2s));
   table.close(2, now + 2s);
@@ -120,7 +120,7 @@ TEST_F(CopiesTable, OfAValueThatWasLostTwiceHaveTheirTimeEachTime) {
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty()) << "once";
 }
 
-TEST_F(CopiesTable, ArePutByOneHolderAndThenByAnother) {
+TEST_F(CopiesTable, AreUploadedByOneHolderAfterAnother) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   ASSERT_TRUE(table.copy(3, "a", 10, now));
   EXPECT_EQ(table.choose_uploader("a", now), 1u);
@@ -166,13 +166,13 @@ class CopiesStore : public testing::Test {
   std::string const name = std::string(32, 'n');
 };
 
-TEST_F(CopiesStore, AreUnneededWithTheValue) {
+TEST_F(CopiesStore, AreDroppedWithTheValue) {
   sweep(false);
   EXPECT_EQ(by_maker.unneeded, names{name});
   EXPECT_EQ(by_other.unneeded, names{name});
 }
 
-TEST_F(CopiesStore, ArePutWhenTheirMakerHasGoneAndTheValueIsNotLost) {
+TEST_F(CopiesStore, AreUploadedWhenTheirMakerHasLeftAndTheValueIsKept) {
   store.holders().close(maker, now);
   now += 3s;
   EXPECT_TRUE(sweep().empty());
@@ -184,7 +184,7 @@ TEST_F(CopiesStore, ArePutWhenTheirMakerHasGoneAndTheValueIsNotLost) {
   EXPECT_EQ(sweep(), std::vector{closure});
 }
 
-TEST_F(CopiesStore, AreNotPutWhileAnotherPutsIt) {
+TEST_F(CopiesStore, AreNotUploadedDuringAnotherUpload) {
   store.want(name);
   EXPECT_EQ(by_maker.wanted, names{name});
   auto const id = store.begin(server::hash_of("bytes"), 5, name);
@@ -197,7 +197,7 @@ TEST_F(CopiesStore, AreNotPutWhileAnotherPutsIt) {
   EXPECT_EQ(by_other.wanted, names{name});
 }
 
-TEST_F(CopiesStore, OfAnInputAreToldToWhoAsksWhatARunningClosureWaitsFor) {
+TEST_F(CopiesStore, OfAnInputAreListedInTheExplanationOfARunningClosure) {
   core::explanation e;
   e.state = core::closure_state::running;
   e.why = core::closure_reason::running;

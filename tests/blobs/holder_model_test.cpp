@@ -144,7 +144,7 @@ class course {
   std::map<std::string, absence> away_;
 };
 
-TEST(HolderModel, AValueIsLostExactlyWhenNobodyHasItForAWhile) {
+TEST(HolderModel, ValueIsLostExactlyWhenItHasNoHolderForTheGracePeriod) {
   std::uint64_t lost = 0, saved = 0, orphans = 0, replaced = 0;
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

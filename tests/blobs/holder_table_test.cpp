@@ -19,7 +19,7 @@ class HolderTable : public testing::Test {
   time_point now{1'000s};
 };
 
-TEST_F(HolderTable, KnowsWhoHoldsWhat) {
+TEST_F(HolderTable, FindsTheHoldersOfAName) {
   EXPECT_TRUE(table.hold(1, "a", 10, now));
   EXPECT_TRUE(table.hold(2, "b", 20, now));
   EXPECT_TRUE(table.hold(2, "b", 20, now)) << "once more";
@@ -41,7 +41,7 @@ TEST_F(HolderTable, KnowsWhoHoldsWhat) {
   EXPECT_FALSE(table.find("a"));
 }
 
-TEST_F(HolderTable, ForgetsWhatOneHeldThatHasGone) {
+TEST_F(HolderTable, RemovesTheNamesOfADisconnectedHolder) {
   ASSERT_TRUE(table.hold(2, "b", 20, now));
   table.close(2, now);
   table.close(2, now);
@@ -66,7 +66,7 @@ TEST_F(HolderTable, GivesANameToTheNewerStreamOfAProcess) {
   EXPECT_TRUE(table.holds(4, "a"));
 }
 
-TEST_F(HolderTable, RefusesWhatIsTooMany) {
+TEST_F(HolderTable, NamesBeyondTheLimitAreRefused) {
   for (auto const* name : {"a", "b", "c"}) EXPECT_TRUE(table.hold(1, name, 1, now));
   EXPECT_FALSE(table.hold(1, "d", 1, now));
   EXPECT_TRUE(table.hold(1, "a", 1, now)) << "it is known";
@@ -74,7 +74,7 @@ TEST_F(HolderTable, RefusesWhatIsTooMany) {
   EXPECT_TRUE(table.hold(1, "d", 1, now));
 }
 
-TEST_F(HolderTable, TellsWorkersAloneOfWhatNoValueNames) {
+TEST_F(HolderTable, NotifiesOnlyWorkersOfUnnamedOutputs) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   ASSERT_TRUE(table.hold(2, "b", 20, now));
   EXPECT_TRUE(table.workers_to_drop("a").empty()) << "a client drops its arguments by itself";
@@ -82,7 +82,7 @@ TEST_F(HolderTable, TellsWorkersAloneOfWhatNoValueNames) {
   EXPECT_TRUE(table.workers_to_drop("c").empty());
 }
 
-TEST_F(HolderTable, GivesOutputsTheirTimeToBeNamed) {
+TEST_F(HolderTable, KeepsOutputsForATimeBeforeTheyAreNamed) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   ASSERT_TRUE(table.hold(2, "b", 20, now));
   ASSERT_TRUE(table.hold(2, "c", 20, now + 1s));

@@ -56,7 +56,7 @@ class Holders : public testing::Test {
   std::string const name = std::string(32, 'n');
 };
 
-TEST_F(Holders, AnOutputIsUnneededWhenItsValueHasGone) {
+TEST_F(Holders, OutputIsUnneededWhenItsValueIsRemoved) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   now += 1min;
@@ -66,7 +66,7 @@ TEST_F(Holders, AnOutputIsUnneededWhenItsValueHasGone) {
   EXPECT_EQ(worker.unneeded, std::vector{name});
 }
 
-TEST_F(Holders, AnOutputThatNoValueNamesIsUnneededAfterAWhile) {
+TEST_F(Holders, UnnamedOutputIsUnneededAfterAWhile) {
   hold(by_worker, name);
   hold(by_client, std::string(32, 'a'));
   now += 29s;
@@ -78,7 +78,7 @@ TEST_F(Holders, AnOutputThatNoValueNamesIsUnneededAfterAWhile) {
   EXPECT_TRUE(client.unneeded.empty()) << "arguments are their client's";
 }
 
-TEST_F(Holders, AnOutputThatIsNamedForAWhileIsPutToo) {
+TEST_F(Holders, OutputThatStaysNamedIsUploaded) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   now += 9s;
@@ -89,7 +89,7 @@ TEST_F(Holders, AnOutputThatIsNamedForAWhileIsPutToo) {
   EXPECT_EQ(worker.wanted, std::vector{name});
 }
 
-TEST_F(Holders, AnArgumentThatAValueNamesIsPutAtOnce) {
+TEST_F(Holders, ArgumentNamedByAValueIsUploadedAtOnce) {
   hold(by_client, name);
   EXPECT_TRUE(client.wanted.empty());
   store.name(core::closure_id{1}, name);
@@ -119,7 +119,7 @@ TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
   EXPECT_EQ(lost, std::vector{core::closure_id{1}});
 }
 
-TEST_F(Holders, ThatAnOutputIsAtTheServerIsToldOnceAndItMayBeAskedFor) {
+TEST_F(Holders, UploadedOutputIsReportedOnceAndCanBeRequested) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   std::vector<core::closure_id> copied;
@@ -139,7 +139,7 @@ TEST_F(Holders, ThatAnOutputIsAtTheServerIsToldOnceAndItMayBeAskedFor) {
   EXPECT_EQ(worker.wanted.size(), 1u) << "it is there";
 }
 
-TEST_F(Holders, WhoAsksForALostNameIsGivenWhatWasMadeInItsPlace) {
+TEST_F(Holders, RequestForALostNameReturnsTheRecomputedValue) {
   auto const again = std::string(32, 'y');
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
@@ -191,7 +191,7 @@ TEST_F(Holders, AValueUnderANameDoesNotOutliveTheProcess) {
   EXPECT_TRUE(durable->size_of(hash_of("bytes")));
 }
 
-TEST_F(Holders, AValueIsPutUnderItsNameAndNotUnderItsHash) {
+TEST_F(Holders, ValueIsStoredUnderItsNameAndNotUnderItsHash) {
   hold(by_worker, name);
   put("bytes", name);
   EXPECT_EQ(store.size_of(name), 5u);
@@ -202,7 +202,7 @@ TEST_F(Holders, AValueIsPutUnderItsNameAndNotUnderItsHash) {
   EXPECT_EQ(got, "bytes");
 }
 
-TEST_F(Holders, WhoFetchesWaitsUntilItIsPut) {
+TEST_F(Holders, FetchWaitsForTheUpload) {
   hold(by_worker, name);
   int came = 0;
   store.fetch(name, 10s, [&] { ++came; });
@@ -216,7 +216,7 @@ TEST_F(Holders, WhoFetchesWaitsUntilItIsPut) {
   engine.run_until([&] { return came == 2; });
 }
 
-TEST_F(Holders, WhoFetchesWaitsNoLongerThanItsPatience) {
+TEST_F(Holders, FetchWaitsNoLongerThanItsTimeout) {
   hold(by_worker, name);
   int came = 0;
   store.fetch(name, 10s, [&] { ++came; });
@@ -235,7 +235,7 @@ TEST_F(Holders, FetchesHaveALimit) {
   engine.run_until([&] { return came == 1; });
 }
 
-TEST_F(Holders, TicketsAreKnownToBothEndsAndToNoThird) {
+TEST_F(Holders, TicketsAreIssuedToBothEndsOnly) {
   told far;
   auto const by_far =
       store.holders().open(far, {"f", "worker:1", "there"}, {"10.0.0.1:7", "the certificate"});
@@ -256,7 +256,7 @@ TEST_F(Holders, TicketsAreKnownToBothEndsAndToNoThird) {
   store.holders().close(by_far, now);
 }
 
-TEST_F(Holders, ThoseThatHaveGoneAreAskedForNothing) {
+TEST_F(Holders, DisconnectedHoldersReceiveNoRequests) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   store.holders().close(by_worker, now);

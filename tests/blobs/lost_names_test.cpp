@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 core::closure_id const one{1}, other{2};
 core::time_point const now{1'000s};
 
-TEST(LostNames, StandForWhatTheirClosuresHaveMadeSince) {
+TEST(LostNames, ReferToRecomputedValues) {
   lost_names names;
   names.add("a", one);
   names.add("b", other);
@@ -24,7 +24,7 @@ TEST(LostNames, StandForWhatTheirClosuresHaveMadeSince) {
   EXPECT_FALSE(names.is_missing("x"));
 }
 
-TEST(LostNames, StandForTheNewestAlsoWhenThatIsLostAgain) {
+TEST(LostNames, ReferToTheNewestValueEvenIfItIsLostAgain) {
   lost_names names;
   names.add("a", one);
   names.made_again(one, "a2");
@@ -36,7 +36,7 @@ TEST(LostNames, StandForTheNewestAlsoWhenThatIsLostAgain) {
   EXPECT_EQ(names.current("a2"), "a3");
 }
 
-TEST(LostNames, HaveTheirClosureRunOnceInAWhile) {
+TEST(LostNames, RerunTheirClosureAtMostOncePerInterval) {
   lost_names names;
   names.add("a", one);
   EXPECT_EQ(names.ask("a", now), one);
@@ -47,7 +47,7 @@ TEST(LostNames, HaveTheirClosureRunOnceInAWhile) {
   EXPECT_EQ(names.ask("x", now), std::nullopt);
 }
 
-TEST(LostNames, AreForgottenWhenThereAreTooManyTheOldestFirst) {
+TEST(LostNames, OldestNamesBeyondTheLimitAreRemoved) {
   lost_names names(2);
   names.add("a", one);
   names.add("a2", one);

@@ -125,7 +125,7 @@ task<void> hop_through(asio::any_io_executor elsewhere, std::thread::id engine_t
   EXPECT_EQ(std::this_thread::get_id(), engine_thread);
 }
 
-TEST(engine_context, a_coroutine_that_went_to_another_context_comes_back_by_a_post) {
+TEST(engine_context, coroutine_returns_from_another_context_by_a_post) {
   engine_context engine(plain_queue());
   asio::thread_pool pool(1);
   run_to_end(engine, hop_through(pool.get_executor(), std::this_thread::get_id()));

@@ -15,7 +15,7 @@ task<void> stop_at_once(echo_server& s) {
   co_return;
 }
 
-TEST(grpc_server, stops_when_nobody_called) {
+TEST(grpc_server, stops_without_any_call) {
   echo_server s;
   s.serve_once(echo_once);
   s.serve_chat(echo_chat);

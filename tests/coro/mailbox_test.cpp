@@ -34,7 +34,7 @@ TEST(mailbox, refuses_when_full_and_leaves_the_item_with_the_caller) {
   EXPECT_TRUE(box.push(std::move(second)).accepted);
 }
 
-TEST(mailbox, a_producer_that_waits_for_room_goes_on_after_the_drain) {
+TEST(mailbox, producer_waiting_for_room_continues_after_the_drain) {
   basic_mailbox<int> box(1);
   (void)box.push(1);
   std::atomic<bool> pushed = false;

@@ -227,7 +227,7 @@ task<void> read_twice(std::unique_ptr<chat_call> call) {
   co_await children.wait();
 }
 
-TEST(server_bidi_death, a_second_read_beside_a_pending_one_aborts) {
+TEST(server_bidi_death, second_concurrent_read_aborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto const misuse = [] {
     echo_server s;

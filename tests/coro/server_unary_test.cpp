@@ -102,7 +102,7 @@ task<void> cancel_a_parked_call(echo_server& s, parked_calls& p) {
   co_await group.wait();
 }
 
-TEST(server_unary, a_parked_call_learns_that_its_caller_went_away) {
+TEST(server_unary, parked_call_is_notified_when_its_caller_leaves) {
   echo_server s;
   parked_calls p(s.engine);
   s.serve_once([&p](std::unique_ptr<once_call> call) { return park(p, std::move(call)); });

@@ -102,7 +102,7 @@ task<void> collect_errors(engine_context& engine, std::vector<std::string>& erro
   EXPECT_EQ(errors.size(), 2U);
 }
 
-TEST(task_group, reports_what_a_task_throws_by_name) {
+TEST(task_group, reports_exceptions_of_tasks_by_name) {
   engine_context engine(plain_queue());
   std::vector<std::string> errors;
   run_to_end(engine, collect_errors(engine, errors));
@@ -126,7 +126,7 @@ task<void> cancel_a_parent(engine_context& engine) {
   EXPECT_EQ(ended, 3);
 }
 
-TEST(task_group, a_cancelled_wait_is_passed_on_to_the_children) {
+TEST(task_group, cancelled_wait_cancels_the_children) {
   engine_context engine(plain_queue());
   run_to_end(engine, cancel_a_parent(engine));
 }
@@ -145,7 +145,7 @@ task<void> spawn_while_ending(engine_context& engine) {
   EXPECT_EQ(ended, 2);
 }
 
-TEST(task_group, wait_includes_tasks_spawned_meanwhile) {
+TEST(task_group, wait_includes_tasks_spawned_during_the_wait) {
   engine_context engine(plain_queue());
   run_to_end(engine, spawn_while_ending(engine));
 }

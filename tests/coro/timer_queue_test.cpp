@@ -147,7 +147,7 @@ task<void> random_operations(engine_context& engine, unsigned seed) {
   EXPECT_EQ(engine.timers().size(), 0U);
 }
 
-TEST(timer, random_starts_and_cancels_leave_exactly_the_others) {
+TEST(timer, random_cancels_leave_the_other_timers_unaffected) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     engine_context engine(plain_queue());
     run_to_end(engine, random_operations(engine, seed));

@@ -125,7 +125,7 @@ constexpr taken_stack taken_stacks[] = {
 )"},
 };
 
-TEST(a_stack, names_the_operation_across_ranks_that_it_waits_in) {
+TEST(stack_text, names_the_collective_it_waits_in) {
   for (auto const& s : taken_stacks) EXPECT_EQ(collective_of(s.text), s.operation) << s.of;
   // An upload can contain the package. File names are then relative to the rank's directory.
   for (std::string const file : {"muster/agent/agent.py", "horovod/common/basics.py"})
@@ -142,7 +142,7 @@ constexpr char const* in_all_reduce =
     "\"/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py\", line 1541 in "
     "all_reduce";
 
-TEST(hang_watch, of_two_where_one_waits_in_a_collective_names_the_other) {
+TEST(hang_watch, of_two_ranks_with_one_in_a_collective_names_the_other) {
   model_program p(2, 2s);
   p.ranks[0].line = in_allgather;
   p.ranks[1].line = "\"train.py\", line 12 in stuck";
@@ -153,7 +153,7 @@ TEST(hang_watch, of_two_where_one_waits_in_a_collective_names_the_other) {
   EXPECT_EQ(p.watch.found()->waiting_line, "train.py:90 in <module>");
 }
 
-TEST(hang_watch, of_many_in_several_collectives_names_the_one_that_is_in_none) {
+TEST(hang_watch, of_many_ranks_in_collectives_names_the_one_outside) {
   model_program p(4, 2s);
   p.ranks[0].line = in_allgather;
   p.ranks[1].line = in_all_reduce;
@@ -173,7 +173,7 @@ TEST(hang_watch, does_not_name_the_only_rank_that_waits_in_a_collective) {
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(hang_watch, where_all_wait_in_collectives_names_nobody_and_tells_two_lines) {
+TEST(hang_watch, with_all_ranks_in_collectives_names_none_and_shows_two_lines) {
   model_program p(2, 2s);
   p.ranks[0].line = std::string(in_allgather) + "\n  File \"train.py\", line 40 in save";
   p.ranks[1].line = in_all_reduce;

@@ -69,7 +69,7 @@ struct trained {
   std::uint64_t number = 0;
 };
 
-TEST(healthy_programs, are_never_said_to_hang) {
+TEST(healthy_programs, are_never_reported_as_hanging) {
   int runs = 0;
   for (std::uint64_t seed = 1; seed <= 1'000; ++seed, ++runs) {
     trained t(seed);

@@ -27,7 +27,7 @@ TEST(hang_watch, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
 }
 
 // After a restart of the server: the same ranks, and the verdict of the earlier process.
-TEST(hang_watch, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
+TEST(hang_watch, restored_hang_lasts_until_its_rank_makes_progress) {
   model_program p(4, 2s);
   core::hang known;
   known.rank = 2;
@@ -47,7 +47,7 @@ TEST(hang_watch, that_is_known_from_before_a_restart_holds_until_its_rank_moves)
   EXPECT_EQ(p.run(10s), hang_change::over);
 }
 
-TEST(hang_watch, that_is_known_from_before_a_restart_and_names_nobody_may_name_one_later) {
+TEST(hang_watch, restored_hang_without_a_culprit_can_name_one_later) {
   model_program p(4, 2s);
   core::hang known;
   known.since = p.now - 20min;
@@ -69,7 +69,7 @@ TEST(hang_watch, of_a_loop_in_c_is_given_twice_the_time_and_found) {
   EXPECT_LE(p.now - begun, 7s) << "within 5 s of the threshold";
 }
 
-TEST(hang_watch, of_a_rank_that_sleeps_while_the_others_spin_is_found) {
+TEST(hang_watch, of_a_sleeping_rank_among_spinning_ones_is_found) {
   model_program p(8, 2s);
   for (auto& r : p.ranks) r.now = does::spins;
   p.ranks[6].now = does::waits;
@@ -78,7 +78,7 @@ TEST(hang_watch, of_a_rank_that_sleeps_while_the_others_spin_is_found) {
   EXPECT_EQ(p.named(), 6);
 }
 
-TEST(hang_watch, names_who_is_stopped_also_of_two) {
+TEST(hang_watch, names_the_stopped_rank_even_of_two) {
   model_program p(2, 2s);
   p.ranks[1].now = does::stopped;
   ASSERT_EQ(p.run(long_ago), hang_change::found);
@@ -86,7 +86,7 @@ TEST(hang_watch, names_who_is_stopped_also_of_two) {
   EXPECT_EQ(p.by(), hang_evidence::stopped);
 }
 
-TEST(hang_watch, names_who_is_in_a_call_that_does_not_return) {
+TEST(hang_watch, names_the_rank_in_a_blocking_system_call) {
   model_program p(2, 2s);
   p.ranks[0].now = does::in_kernel;
   ASSERT_EQ(p.run(long_ago), hang_change::found);
@@ -95,8 +95,7 @@ TEST(hang_watch, names_who_is_in_a_call_that_does_not_return) {
 }
 
 // Rank 0 waits elsewhere because it is the root of the operation.
-TEST(hang_watch,
-     of_several_that_are_elsewhere_names_who_sleeps_where_all_others_wait_for_somebody) {
+TEST(hang_watch, names_the_sleeping_rank_when_all_others_wait) {
   model_program p(4, 2s);
   p.ranks[0].line = "\"train.py\", line 50 in gather";
   p.ranks[1].line = "\"train.py\", line 12 in step";
@@ -106,7 +105,7 @@ TEST(hang_watch,
   EXPECT_EQ(p.by(), hang_evidence::stack);
 }
 
-TEST(hang_watch, of_several_that_are_elsewhere_does_not_name_who_looks_now_and_then) {
+TEST(hang_watch, does_not_name_a_rank_that_polls) {
   model_program p(4, 2s);
   p.ranks[0].line = "\"train.py\", line 50 in poll";
   p.ranks[0].in_kernel_at = "hrtimer_nanosleep";
@@ -119,7 +118,7 @@ TEST(hang_watch, of_several_that_are_elsewhere_does_not_name_who_looks_now_and_t
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(hang_watch, of_two_that_are_elsewhere_names_nobody) {
+TEST(hang_watch, of_two_ranks_in_different_places_names_none) {
   model_program p(2, 2s);
   p.ranks[1].line = "\"train.py\", line 12 in step";
   ASSERT_EQ(p.run(long_ago), hang_change::found);
@@ -138,7 +137,7 @@ TEST(hang_watch, of_stages_that_each_wait_elsewhere_names_nobody) {
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(hang_watch, names_who_is_missing_at_the_barrier_before_all_else) {
+TEST(hang_watch, prefers_the_rank_missing_at_a_barrier) {
   model_program p(3, 2s);
   p.ranks[2].line = "\"train.py\", line 12 in step";
   p.barriers = {{"step_7", p.now, 100ms, {1}}};
@@ -156,7 +155,7 @@ TEST(hang_watch, at_a_late_barrier_is_found_though_the_others_print) {
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(hang_watch, at_a_barrier_is_none_before_it_is_late_by_what_is_usual_for_it) {
+TEST(hang_watch, at_a_barrier_is_not_reported_before_its_usual_lateness) {
   model_program p(3, 2s);
   p.ranks[0].now = does::prints;
   p.barriers = {{"epoch", p.now, 10s, {1}}};
@@ -164,7 +163,7 @@ TEST(hang_watch, at_a_barrier_is_none_before_it_is_late_by_what_is_usual_for_it)
   EXPECT_EQ(p.run(30s), hang_change::found);
 }
 
-TEST(hang_watch, names_who_waits_alone_at_another_barrier_than_all_whoever_came_first) {
+TEST(hang_watch, names_the_rank_that_waits_alone_at_another_barrier) {
   for (bool const it_came_first : {true, false}) {
     model_program p(4, 2s);
     auto const sooner = p.now, later = p.now + 100ms;
@@ -177,14 +176,14 @@ TEST(hang_watch, names_who_waits_alone_at_another_barrier_than_all_whoever_came_
   }
 }
 
-TEST(hang_watch, names_nobody_of_two_that_wait_at_two_barriers_for_each_other) {
+TEST(hang_watch, names_none_of_two_ranks_at_two_barriers) {
   model_program p(2, 2s);
   p.barriers = {{"save", p.now, 100ms, {0}}, {"step_7", p.now + 100ms, 100ms, {1}}};
   ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(hang_watch, of_several_that_are_missing_at_the_barrier_names_the_odd_one) {
+TEST(hang_watch, of_several_ranks_missing_at_a_barrier_names_the_odd_one) {
   model_program p(5, 2s);
   p.barriers = {{"step_7", p.now, 100ms, {1, 3}}};
   p.ranks[3].line = "\"train.py\", line 12 in step";
@@ -193,7 +192,7 @@ TEST(hang_watch, of_several_that_are_missing_at_the_barrier_names_the_odd_one) {
   EXPECT_EQ(p.by(), hang_evidence::stack);
 }
 
-TEST(hang_watch, names_whose_step_is_behind) {
+TEST(hang_watch, names_the_rank_whose_step_is_behind) {
   model_program p(2, 2s);
   p.ranks[0].step = 8;
   p.ranks[1].step = 7;
@@ -202,7 +201,7 @@ TEST(hang_watch, names_whose_step_is_behind) {
   EXPECT_EQ(p.by(), hang_evidence::step);
 }
 
-TEST(hang_watch, is_none_before_a_step_is_late_by_what_is_usual) {
+TEST(hang_watch, is_not_reported_before_a_step_is_unusually_late) {
   model_program p(3, 2s);
   for (auto& r : p.ranks) r.step = 4;
   p.usual_step = 30s;
@@ -210,7 +209,7 @@ TEST(hang_watch, is_none_before_a_step_is_late_by_what_is_usual) {
   EXPECT_EQ(p.run(30s), hang_change::found);
 }
 
-TEST(hang_watch, after_the_good_end_of_one_for_whom_all_others_wait_names_it) {
+TEST(hang_watch, names_a_rank_that_ended_while_all_others_wait_for_it) {
   model_program p(3, 2s);
   p.watch.ended(p.now, 2);
   ASSERT_EQ(p.run(long_ago), hang_change::found);
@@ -218,7 +217,7 @@ TEST(hang_watch, after_the_good_end_of_one_for_whom_all_others_wait_names_it) {
   EXPECT_EQ(p.by(), hang_evidence::ended);
 }
 
-TEST(hang_watch, of_programs_that_are_not_python_is_found_by_the_kernel_s_word) {
+TEST(hang_watch, of_other_languages_is_found_by_kernel_state) {
   model_program p(3, 2s);
   p.python = false;
   p.ranks[2].now = does::spins;
@@ -238,7 +237,7 @@ TEST(hang_watch, in_native_code_is_found_though_a_loop_is_never_in_one_place) {
   EXPECT_EQ(p.watch.found()->waiting_line, "train.cpp:6 in reduce(int)");
 }
 
-TEST(hang_watch, in_native_code_that_sleeps_is_the_odd_stack) {
+TEST(hang_watch, in_sleeping_native_code_is_found_by_the_odd_stack) {
   model_program p(4, 2s);
   p.native = true;
   for (auto& r : p.ranks) r.line = "\"train\" in reduce(int)";
@@ -249,7 +248,7 @@ TEST(hang_watch, in_native_code_that_sleeps_is_the_odd_stack) {
   EXPECT_EQ(p.watch.found()->line, "train in load(int)");
 }
 
-TEST(hang_watch, is_over_when_who_was_named_moves_again) {
+TEST(hang_watch, ends_when_the_named_rank_makes_progress) {
   model_program p(4, 2s);
   p.ranks[2].line = "\"train.py\", line 12 in step";
   ASSERT_EQ(p.run(long_ago), hang_change::found);
@@ -261,7 +260,7 @@ TEST(hang_watch, is_over_when_who_was_named_moves_again) {
   EXPECT_TRUE(p.watch.waiting().empty());
 }
 
-TEST(hang_watch, that_is_undecided_is_looked_at_again) {
+TEST(hang_watch, undecided_hang_is_examined_again) {
   model_program p(3, 2s);
   ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
@@ -272,7 +271,7 @@ TEST(hang_watch, that_is_undecided_is_looked_at_again) {
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(hang_watch, is_not_looked_for_while_a_worker_does_not_answer) {
+TEST(hang_watch, is_not_reported_while_a_worker_does_not_answer) {
   model_program p(3, 2s);
   p.unseen = 1;
   EXPECT_EQ(p.run(long_ago), hang_change::none);
@@ -280,7 +279,7 @@ TEST(hang_watch, is_not_looked_for_while_a_worker_does_not_answer) {
   EXPECT_EQ(p.run(long_ago), hang_change::found);
 }
 
-TEST(hang_watch, is_none_while_anything_moves) {
+TEST(hang_watch, is_not_reported_while_any_rank_makes_progress) {
   for (auto const what : {does::computes, does::writes, does::prints, does::compiles}) {
     model_program p(4, 2s);
     p.ranks[0].now = what;
@@ -295,7 +294,7 @@ TEST(hang_watch, is_none_while_all_compute_in_one_place) {
   EXPECT_EQ(p.run(long_ago), hang_change::none);
 }
 
-TEST(hang_watch, is_none_while_a_stack_changes) {
+TEST(hang_watch, is_not_reported_while_a_stack_changes) {
   model_program p(4, 2s);
   for (int i = 0; i < 600; ++i) {
     p.ranks[0].line = "\"train.py\", line " + std::to_string(i) + " in save";
@@ -303,12 +302,12 @@ TEST(hang_watch, is_none_while_a_stack_changes) {
   }
 }
 
-TEST(hang_watch, is_none_while_the_cluster_is_used) {
+TEST(hang_watch, is_not_reported_while_the_cluster_is_used) {
   model_program p(4, 2s);
   for (int i = 0; i < 100; ++i, ++p.activity) EXPECT_EQ(p.run(1s), hang_change::none);
 }
 
-TEST(hang_watch, is_none_at_a_barrier_whose_missing_rank_saves_its_state_for_minutes) {
+TEST(hang_watch, is_not_reported_while_the_missing_rank_writes_a_checkpoint) {
   model_program p(4, 2s);
   p.barriers = {{"saved", p.now, 100ms, {0}}};
   p.ranks[0].now = does::writes;
@@ -324,7 +323,7 @@ TEST(hang_watch, ignores_ps_and_evaluators) {
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(a_line, is_the_first_outside_of_pythons_own_library) {
+TEST(source_line, is_the_first_outside_of_pythons_own_library) {
   EXPECT_EQ(line_of("Thread (most recent call first):\n  File \"other.py\", line 1 in other\n\n"
                     "Current thread (most recent call first):\n"
                     "  File \"/usr/lib/python3.11/re/__init__.py\", line 166 in match\n"

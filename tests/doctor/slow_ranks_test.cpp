@@ -72,11 +72,11 @@ void slow_one_is_found(run how) {
   }
 }
 
-TEST(slow_ranks, of_five_percent_are_found_in_a_hundred_steps) {
+TEST(slow_ranks, five_percent_slower_rank_is_found_in_a_hundred_steps) {
   slow_one_is_found(run::each_for_itself);
 }
 
-TEST(slow_ranks, that_are_waited_for_are_found_by_when_they_arrive) {
+TEST(slow_ranks, synchronised_slow_rank_is_found_by_its_arrival) {
   slow_one_is_found(run::wait_and_mark_before);
 }
 
@@ -112,7 +112,7 @@ std::vector<step_column> even(std::uint32_t ranks, std::uint64_t steps) {
   return all;
 }
 
-TEST(slow_ranks, of_one_step_are_told_from_those_that_always_are) {
+TEST(slow_ranks, slow_steps_are_distinguished_from_slow_ranks) {
   auto columns = even(8, 100);
   columns[40].took[3] = 9'000;
   columns[70].took[3] = 8'000;
@@ -126,7 +126,7 @@ TEST(slow_ranks, of_one_step_are_told_from_those_that_always_are) {
   EXPECT_EQ(found[0].usual, core::duration(1'000));
 }
 
-TEST(slow_ranks, are_compared_with_their_like_alone_and_not_with_few) {
+TEST(slow_ranks, are_compared_only_with_enough_similar_ranks) {
   auto columns = even(8, 100);
   for (auto& c : columns) c.took[7] = 5'000;
   std::vector<std::uint32_t> like(8, 0);
@@ -136,7 +136,7 @@ TEST(slow_ranks, are_compared_with_their_like_alone_and_not_with_few) {
   EXPECT_EQ(slow_ranks(columns, like, {}).size(), 1u);
 }
 
-TEST(slow_ranks, are_not_found_where_clocks_say_no_better) {
+TEST(slow_ranks, are_not_found_within_the_error_of_clocks) {
   auto columns = even(8, 100);
   for (auto& c : columns) c.at[5] += 200;
   std::vector<std::uint32_t> const like(8, 0);

@@ -28,7 +28,7 @@ std::vector<step_span> spans_in(std::vector<step_log::segment> const& segments) 
   return all;
 }
 
-TEST(steps_packed, are_the_same_when_they_are_unpacked) {
+TEST(steps_packed, are_unchanged_after_unpacking) {
   std::vector<step_span> const all{
       span(0, 1, 100ms, 100ms),
       span(0, 2, 250ms, 150ms),
@@ -48,7 +48,7 @@ TEST(steps_packed, consecutive_steps_take_four_bytes_each) {
   EXPECT_LE(packed(all, start).size(), 1'000 * 4 + 8);
 }
 
-TEST(steps_packed, that_are_damaged_end_where_they_cannot_be_read) {
+TEST(steps_packed, damaged_data_ends_at_the_first_unreadable_byte) {
   std::vector<step_span> const all{span(0, 1, 100ms, 100ms), span(1, 2, 250ms, 150ms)};
   auto const bytes = packed(all, start);
   for (std::size_t n = 0; n < bytes.size(); ++n) {
@@ -62,7 +62,7 @@ TEST(steps_packed, that_are_damaged_end_where_they_cannot_be_read) {
   }
 }
 
-TEST(a_step_log, gives_what_it_was_told_by_program_and_packs_it_for_that) {
+TEST(step_log_test, returns_and_packs_steps_by_program) {
   step_log log;
   log.add(start, program, 1, {span(0, 1, 100ms, 100ms), span(1, 1, 110ms, 110ms)});
   log.add(start, another, 1, {span(0, 5, 1s, 1s)});
@@ -82,7 +82,7 @@ TEST(a_step_log, gives_what_it_was_told_by_program_and_packs_it_for_that) {
   EXPECT_EQ(log.bytes(), 0u);
 }
 
-TEST(a_step_log, puts_short_steps_of_a_rank_together) {
+TEST(step_log_test, combines_short_steps_of_a_rank) {
   step_log log;
   std::vector<step_span> some;
   for (int i = 1; i <= 30; ++i)
@@ -98,7 +98,7 @@ TEST(a_step_log, puts_short_steps_of_a_rank_together) {
   EXPECT_EQ(all[3], span(0, 31, 350ms, 50ms));
 }
 
-TEST(a_step_log, gives_each_segment_once_to_who_keeps_them) {
+TEST(step_log_test, returns_each_new_segment_once) {
   step_log log;
   log.add(start, program, 1, {span(0, 1, 100ms, 100ms)});
   EXPECT_EQ(log.take_new(start).size(), 1u);
@@ -110,7 +110,7 @@ TEST(a_step_log, gives_each_segment_once_to_who_keeps_them) {
   EXPECT_EQ(log.of(another, start).size(), 1u) << "what was taken stays";
 }
 
-TEST(a_step_log, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
+TEST(step_log_test, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
   step_log log(start);
   EXPECT_EQ(log.since(), start);
   std::vector<step_span> many;
@@ -128,7 +128,7 @@ TEST(a_step_log, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
   EXPECT_EQ(log.take_new(start).size(), all.size()) << "those that went were never taken";
 }
 
-TEST(a_step_log, packs_segments_that_were_open_for_long) {
+TEST(step_log_test, packs_segments_that_were_open_for_long) {
   step_log log;
   log.add(start, program, 1, {span(0, 1, 1s, 1s)});
   EXPECT_EQ(log.bytes(), 0u);
@@ -154,7 +154,7 @@ TEST_F(reported, steps_have_times_from_the_second_on) {
   EXPECT_TRUE(say({0, 3, 40ms, {{3, 40ms}}}, 100ms).empty()) << "said before";
 }
 
-TEST_F(reported, steps_that_were_left_out_are_one_span_with_the_next) {
+TEST_F(reported, omitted_steps_share_one_span_with_the_next) {
   say({1, 1, 10ms, {{1, 10ms}}}, 100ms);
   auto const all = say({1, 12, 80ms, {{11, 60ms}, {12, 80ms}}, 9}, 100ms);
   ASSERT_EQ(all.size(), 2u);
@@ -162,7 +162,7 @@ TEST_F(reported, steps_that_were_left_out_are_one_span_with_the_next) {
   EXPECT_EQ(all[1], span(1, 12, -20ms, 20ms));
 }
 
-TEST_F(reported, steps_that_are_counted_anew_begin_anew) {
+TEST_F(reported, restarted_counts_start_a_new_sequence) {
   say({0, 7, 10ms, {{7, 10ms}}}, 100ms);
   EXPECT_TRUE(say({0, 2, 30ms, {{2, 30ms}}}, 100ms).empty());
   EXPECT_EQ(say({0, 3, 40ms, {{3, 40ms}}}, 100ms).size(), 1u);

@@ -27,7 +27,7 @@ struct agreement : testing::Test {
   }
 };
 
-TEST_F(agreement, is_the_step_behind_all_that_any_rank_has_reached) {
+TEST_F(agreement, is_one_step_after_the_highest_of_all_ranks) {
   begin();
   ASSERT_EQ(held.size(), 2u);
   auto const query = held[0].second.query;
@@ -45,14 +45,14 @@ TEST_F(agreement, is_the_step_behind_all_that_any_rank_has_reached) {
   EXPECT_EQ(stops.due(), core::never);
 }
 
-TEST_F(agreement, is_not_before_the_step_that_is_asked_for) {
+TEST_F(agreement, is_not_before_the_requested_step) {
   begin(100);
   stops.answered(a, {held[0].second.query, {{0, 5}}});
   stops.answered(b, {held[0].second.query, {}});
   EXPECT_EQ(*ends.at(0), 100u);
 }
 
-TEST_F(agreement, there_is_none_where_no_rank_says_steps) {
+TEST_F(agreement, fails_if_no_rank_reports_steps) {
   begin();
   stops.answered(a, {held[0].second.query, {}});
   stops.answered(b, {held[0].second.query, {}});
@@ -78,7 +78,7 @@ TEST_F(agreement, fails_without_one_of_the_workers) {
 }
 
 // A rank that reached the agreed step may have ended because of it.
-TEST_F(agreement, stands_once_a_rank_has_come_to_it) {
+TEST_F(agreement, is_final_once_a_rank_has_reached_it) {
   begin();
   stops.answered(a, {held[0].second.query, {{0, 6}}});
   stops.answered(b, {held[0].second.query, {{1, 4}}});
@@ -90,7 +90,7 @@ TEST_F(agreement, stands_once_a_rank_has_come_to_it) {
   EXPECT_EQ(told[b].step, 7u);
 }
 
-TEST_F(agreement, may_be_another_before_any_rank_has_come_to_it) {
+TEST_F(agreement, can_change_before_any_rank_has_reached_it) {
   begin(100);
   for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
   ASSERT_EQ(*ends.at(0), 100u);
@@ -99,7 +99,7 @@ TEST_F(agreement, may_be_another_before_any_rank_has_come_to_it) {
   EXPECT_EQ(*ends.at(1), 10u);
 }
 
-TEST_F(agreement, stands_when_another_cannot_be_had) {
+TEST_F(agreement, is_kept_when_a_new_one_fails) {
   begin(100);
   for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
   begin();
@@ -109,14 +109,14 @@ TEST_F(agreement, stands_when_another_cannot_be_had) {
   EXPECT_EQ(stops.agreed(of_it, 1), 100u);
 }
 
-TEST_F(agreement, there_is_none_behind_the_last_step_there_is) {
+TEST_F(agreement, fails_beyond_the_last_possible_step) {
   begin();
   stops.answered(a, {held[0].second.query, {{0, step_stops::step_max}}});
   stops.answered(b, {held[0].second.query, {}});
   EXPECT_EQ(ends.at(0).error().code, code::failed_precondition);
 }
 
-TEST_F(agreement, is_one_for_all_who_ask_meanwhile) {
+TEST_F(agreement, is_shared_by_concurrent_requests) {
   begin();
   begin(90);
   EXPECT_EQ(held.size(), 2u);

@@ -30,7 +30,7 @@ step_report at(std::uint32_t rank, std::uint64_t step, core::duration when,
   return {rank, step, when, std::move(marks), left_out};
 }
 
-TEST(steps_of_ranks, are_the_last_that_each_has_said_and_when) {
+TEST(steps_of_ranks, are_the_last_reported_with_their_times) {
   world w;
   w.say({at(1, 5, seconds(9))}, 1, seconds(10));
   auto const p = w.table.progress(program, 1, 1);
@@ -60,7 +60,7 @@ TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
   EXPECT_EQ(all->ranks, 2u);
 }
 
-TEST(steps_of_ranks, go_on_over_reports_unless_some_were_left_out) {
+TEST(steps_of_ranks, continue_across_reports_unless_some_were_omitted) {
   world w;
   w.say({at(0, 1, milliseconds(10))}, 1, milliseconds(10));
   EXPECT_EQ(w.table.find(program, 1, 0)->took, core::duration{});
@@ -71,7 +71,7 @@ TEST(steps_of_ranks, go_on_over_reports_unless_some_were_left_out) {
       << "what is not known is not guessed";
 }
 
-TEST(steps_of_ranks, begin_anew_with_the_next_attempt_and_when_they_are_counted_anew) {
+TEST(steps_of_ranks, restart_with_the_next_attempt_or_with_restarted_counts) {
   world w;
   w.say({at(0, 10, milliseconds(10))});
   w.say({at(0, 11, milliseconds(20))});
@@ -86,7 +86,7 @@ TEST(steps_of_ranks, begin_anew_with_the_next_attempt_and_when_they_are_counted_
   EXPECT_EQ(w.table.whole(program, 2, true)->most, 4u);
 }
 
-TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
+TEST(steps_of_ranks, of_unknown_ranks_are_ignored) {
   world w;
   w.say({at(4, 1, milliseconds(10)), at(~0u, 1, milliseconds(10))});
   EXPECT_FALSE(w.table.whole(program, 1, true));
@@ -94,7 +94,7 @@ TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
 
 // The ranks do not wait for each other. After a while, the slow rank's steps are older than all
 // stored ones.
-TEST(steps_of_ranks, tell_one_that_was_left_far_behind) {
+TEST(steps_of_ranks, show_a_rank_that_is_far_behind) {
   world w;
   for (std::uint64_t second = 1; second <= 10; ++second) {
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
@@ -168,7 +168,7 @@ TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
   }
 }
 
-TEST(steps_of_ranks, tell_a_host_that_was_slow_in_other_programs_also_in_forgotten_ones) {
+TEST(steps_of_ranks, show_a_host_that_was_slow_in_other_and_removed_programs) {
   world w;
   run(w, 2, 1, core::program_id{1});
   run(w, 0, 1, core::program_id{2});  // on the other host
@@ -202,7 +202,7 @@ TEST(steps_of_ranks, number_of_remembered_hosts_is_limited) {
 }
 
 // After a broken connection, a worker repeats the newest steps of its ranks.
-TEST(steps_of_ranks, that_are_said_again_count_once) {
+TEST(steps_of_ranks, repeated_reports_are_counted_once) {
   world w;
   auto const ms = [](int n) { return milliseconds(n); };
   w.say({at(0, 3, ms(30), {{1, ms(10)}, {2, ms(20)}, {3, ms(30)}})}, 1, ms(40));

@@ -61,7 +61,7 @@ task<void> call_when_closed(echo_server& s, event& closed) {
 }
 
 // Silence, half a preface, incomplete settings, and another protocol.
-TEST(accepting_server, who_does_not_speak_in_time_is_closed_and_others_are_served) {
+TEST(accepting_server, silent_or_invalid_client_is_closed_and_others_are_served) {
   accepting_server_options options;
   options.listener.waiting.first_data_timeout = 100ms;
   accepting_echo s(options);

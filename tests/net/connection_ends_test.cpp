@@ -48,7 +48,7 @@ struct connection_ends_test : testing::Test {
   }
 };
 
-TEST_F(connection_ends_test, the_peers_close_is_told_though_nobody_reads) {
+TEST_F(connection_ends_test, close_by_the_peer_is_reported_without_a_read) {
   auto a = connect(), b = connect();
   auto const first = ends.watch(a.server.native_handle(), a.peer());
   auto const second = ends.watch(b.server.native_handle(), b.peer());
@@ -61,7 +61,7 @@ TEST_F(connection_ends_test, the_peers_close_is_told_though_nobody_reads) {
   EXPECT_EQ(next(), first);
 }
 
-TEST_F(connection_ends_test, the_owners_close_does_not_hide_it) {
+TEST_F(connection_ends_test, close_by_the_peer_is_reported_after_a_local_close) {
   auto a = connect();
   auto const watch = ends.watch(a.server.native_handle(), a.peer());
   a.server.close();
@@ -69,7 +69,7 @@ TEST_F(connection_ends_test, the_owners_close_does_not_hide_it) {
   EXPECT_EQ(next(), watch);
 }
 
-TEST_F(connection_ends_test, what_is_forgotten_is_not_told) {
+TEST_F(connection_ends_test, forgotten_watch_is_not_reported) {
   auto a = connect(), b = connect();
   ends.forget(ends.watch(a.server.native_handle(), a.peer()));
   ends.forget(777);
@@ -79,7 +79,7 @@ TEST_F(connection_ends_test, what_is_forgotten_is_not_told) {
   EXPECT_EQ(next(), watch);
 }
 
-TEST_F(connection_ends_test, a_socket_that_is_another_peers_by_now_is_not_watched) {
+TEST_F(connection_ends_test, socket_reused_by_another_peer_is_not_watched) {
   auto a = connect(), b = connect();
   EXPECT_EQ(ends.watch(a.server.native_handle(), b.peer()), 0u);
   EXPECT_EQ(ends.watch(acceptor.native_handle(), a.peer()), 0u);

@@ -148,7 +148,7 @@ TEST(connection_guard, serves_large_calls_beside_each_other) {
   EXPECT_EQ(s.reason(), "");
 }
 
-TEST(connection_guard, ends_a_header_block_without_end_of_a_known_client_too) {
+TEST(connection_guard, closes_an_authenticated_client_with_an_endless_header_block_too) {
   for (auto const first : {standing::anonymous, standing::admitted, standing::identified}) {
     guarded_echo s(first);
     s.run([&] {
@@ -195,7 +195,7 @@ TEST(connection_guard, closes_the_largest_connection_at_the_total_limit) {
   EXPECT_EQ(s.echo.server.guarded().memory, 1u);
 }
 
-TEST(connection_guard, leaves_descriptors_alone_that_were_guarded_once) {
+TEST(connection_guard, does_not_affect_descriptors_it_guarded_earlier) {
   guarded_echo s(standing::anonymous);
   s.run([&] {
     for (int i = 0; i < 8; ++i) {
@@ -220,7 +220,7 @@ TEST(connection_guard, leaves_descriptors_alone_that_were_guarded_once) {
   });
 }
 
-TEST(connection_guard, forgets_what_a_closed_connection_held) {
+TEST(connection_guard, releases_the_bytes_of_a_closed_connection) {
   guarded_echo s(standing::identified);
   s.run([&] {
     auto const held = [&] { return s.echo.server.guarded().held_bytes; };
@@ -236,7 +236,7 @@ TEST(connection_guard, forgets_what_a_closed_connection_held) {
   });
 }
 
-TEST(connection_guard, forgets_what_streams_held_that_the_server_has_ended) {
+TEST(connection_guard, releases_the_bytes_of_streams_ended_by_the_server) {
   guarded_echo s(standing::identified);
   s.run([&] {
     auto const held = [&] { return s.echo.server.guarded().held_bytes; };

@@ -56,7 +56,7 @@ finding flood(fed& f, std::string const& first, std::string const& payload, std:
   return found;
 }
 
-TEST(frame_inspector, ends_a_header_block_without_end_wherever_its_bytes_are_split) {
+TEST(frame_inspector, rejects_an_endless_header_block_at_any_split_of_its_bytes) {
   auto const literal = repeated(field("x", std::string(100, 'y')), 15'000);
   std::string const indexed(16'000, '\xbe');
   for (std::size_t const piece : {1u, 2u, 7u, 9u, 10u, 1'000u, 16'393u, 1u << 20}) {
@@ -88,7 +88,7 @@ TEST(frame_inspector, detects_the_end_of_a_block_split_at_any_byte) {
   }
 }
 
-TEST(frame_inspector, takes_blocks_up_to_the_limit_one_after_another) {
+TEST(frame_inspector, accepts_consecutive_blocks_up_to_the_limit) {
   fed f(false);
   for (std::uint32_t stream = 1; stream < 40; stream += 2) {
     auto const fields = call_fields(method);
@@ -101,7 +101,7 @@ TEST(frame_inspector, takes_blocks_up_to_the_limit_one_after_another) {
   }
 }
 
-TEST(frame_inspector, finds_a_token_in_any_call_wherever_it_is_split) {
+TEST(frame_inspector, finds_a_token_in_any_call_at_any_split_of_its_bytes) {
   auto const signed_call = call(3, field("authorization", "Bearer right", 0x40));
   for (std::size_t piece = 1; piece < signed_call.size(); ++piece) {
     fed f(true, piece);
@@ -113,7 +113,7 @@ TEST(frame_inspector, finds_a_token_in_any_call_wherever_it_is_split) {
   }
 }
 
-TEST(frame_inspector, looks_at_one_token_of_a_call) {
+TEST(frame_inspector, checks_one_token_per_call) {
   int looked = 0;
   frame_inspector f({}, true);
   auto const wrong = field("authorization", "Bearer wrong", 0x40);
@@ -181,7 +181,7 @@ TEST(frame_inspector, limits_the_number_of_calls_without_a_token) {
   EXPECT_LT(calls, 128u);
 }
 
-TEST(frame_inspector, charges_what_is_unfinished_of_messages) {
+TEST(frame_inspector, charges_incomplete_messages) {
   for (std::size_t const piece : {1u, 3u, 16'000u, 1u << 20}) {
     fed f(false, piece);
     std::string const body(40'000, 'x');

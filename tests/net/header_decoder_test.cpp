@@ -76,7 +76,7 @@ TEST(header_decoder, finds_a_field_of_the_dynamic_table_until_it_is_evicted) {
   EXPECT_FALSE(d.ok) << "evicted";
 }
 
-TEST(header_decoder, empties_its_table_when_the_client_says_so) {
+TEST(header_decoder, clears_its_table_when_the_client_requests_it) {
   decoded d;
   d.of(hpack_number(23, 6, 0x40) + hpack_text("Bearer a"));
   EXPECT_EQ(d.of("\x20"), values{});

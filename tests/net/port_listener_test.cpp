@@ -9,7 +9,7 @@
 namespace muster::net::test {
 namespace {
 
-TEST(port_listener, hands_on_who_has_sent_a_preface_and_takes_nothing_of_it) {
+TEST(port_listener, passes_on_a_client_after_its_preface_without_consuming_it) {
   listening l(patient());
   client c(l.port());
   c.send(preface + "more");
@@ -37,7 +37,7 @@ TEST(port_listener, a_preface_may_come_in_pieces) {
   EXPECT_EQ(mark, 1);
 }
 
-TEST(port_listener, words_that_are_no_preface_are_gRPCs_to_judge) {
+TEST(port_listener, other_data_is_passed_on_to_grpc) {
   listening l(patient());
   for (std::string const words : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01", "PRI * HTTP/1"}) {
     client c(l.port());
@@ -56,7 +56,7 @@ std::string hello_of(std::size_t length) {
   return record + std::string(length - 1, 'h');
 }
 
-TEST(port_listener, where_TLS_is_spoken_a_whole_hello_is_handed_on) {
+TEST(port_listener, complete_tls_hello_is_passed_on) {
   listening l(patient(), "127.0.0.1", wire::tls);
   client c(l.port());
   auto const hello = hello_of(1'700);
@@ -71,14 +71,14 @@ TEST(port_listener, where_TLS_is_spoken_a_whole_hello_is_handed_on) {
   EXPECT_EQ(received(*a), hello);
 }
 
-TEST(port_listener, a_hello_of_any_length_is_taken_by_its_beginning) {
+TEST(port_listener, long_tls_hello_is_passed_on_before_its_end) {
   listening l(patient(), "127.0.0.1", wire::tls);
   client c(l.port());
   c.send(hello_of(16'000).substr(0, 9'000));
   EXPECT_TRUE(l.next());
 }
 
-TEST(port_listener, where_TLS_is_spoken_anything_else_is_closed_early) {
+TEST(port_listener, tls_port_closes_other_protocols_early) {
   listening l(patient(), "127.0.0.1", wire::tls);
   for (auto const& words : {preface, std::string("G"), std::string("\x16\x02"),
                             std::string("\x16\x03\x01\0\5\x02", 6)}) {
@@ -89,7 +89,7 @@ TEST(port_listener, where_TLS_is_spoken_anything_else_is_closed_early) {
   EXPECT_TRUE(l.nothing_yet());
 }
 
-TEST(port_listener, who_says_nothing_in_time_is_closed) {
+TEST(port_listener, silent_client_is_closed_after_the_timeout) {
   port_listener_options o;
   o.waiting.first_data_timeout = 50ms;
   listening l(o);
@@ -104,7 +104,7 @@ TEST(port_listener, who_says_nothing_in_time_is_closed) {
   EXPECT_TRUE(l.next());
 }
 
-TEST(port_listener, who_leaves_before_having_spoken_is_forgotten_at_once) {
+TEST(port_listener, client_that_leaves_before_its_preface_is_removed_at_once) {
   listening l(patient());
   {
     client silent(l.port()), half(l.port());
@@ -144,7 +144,7 @@ TEST(port_listener, the_oldest_of_all_makes_room_when_every_place_is_taken) {
   EXPECT_EQ(l.counts().made_room, 1u);
 }
 
-TEST(port_listener, a_stop_closes_who_waits_and_refuses_who_comes) {
+TEST(port_listener, stop_closes_waiting_clients_and_refuses_new_ones) {
   listening l(patient());
   client waits(l.port());
   ASSERT_TRUE(l.has(1));
@@ -189,7 +189,7 @@ class no_descriptors {
   rlimit before_{};
 };
 
-TEST(port_listener, goes_on_when_descriptors_are_there_again) {
+TEST(port_listener, resumes_when_descriptors_are_available_again) {
   auto o = patient();
   std::atomic<int> told = 0;
   o.out_of_descriptors = [&told] { ++told; };

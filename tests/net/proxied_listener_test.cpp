@@ -33,7 +33,7 @@ std::string header(char const* client, unsigned short port) {
   return write_proxy_header({ip::make_address(client), port}, {ip::make_address("10.0.0.1"), 8476});
 }
 
-TEST(proxied_listener, who_is_behind_a_relay_is_told_and_the_header_is_taken_off) {
+TEST(proxied_listener, client_behind_a_relay_is_reported_and_the_header_is_removed) {
   relayed r;
   client c(r.l.port(), "127.0.0.9");
   c.send(header("192.168.7.7", 4711) + preface + "more");
@@ -44,7 +44,7 @@ TEST(proxied_listener, who_is_behind_a_relay_is_told_and_the_header_is_taken_off
   EXPECT_EQ(received(*a), preface + "more");
 }
 
-TEST(proxied_listener, header_and_words_may_come_byte_by_byte) {
+TEST(proxied_listener, header_and_data_can_arrive_byte_by_byte) {
   relayed r;
   client c(r.l.port(), "127.0.0.9");
   for (auto const byte : header("fd00::7", 4711) + preface) {
@@ -58,7 +58,7 @@ TEST(proxied_listener, header_and_words_may_come_byte_by_byte) {
   EXPECT_EQ(received(*a), preface);
 }
 
-TEST(proxied_listener, a_relay_may_speak_for_itself) {
+TEST(proxied_listener, connection_of_the_relay_itself_keeps_its_address) {
   relayed r;
   client plain(r.l.port(), "127.0.0.9");
   plain.send(preface);
@@ -74,7 +74,7 @@ TEST(proxied_listener, a_relay_may_speak_for_itself) {
   EXPECT_TRUE(r.told().empty());
 }
 
-TEST(proxied_listener, in_front_of_TLS_it_stands_in_the_clear) {
+TEST(proxied_listener, header_precedes_tls_in_plaintext) {
   relayed r(wire::tls);
   std::string const hello("\x16\x03\x01\0\x05\x01\0\0\x01\0", 10);
   client c(r.l.port(), "127.0.0.9");
@@ -115,7 +115,7 @@ TEST(proxied_listener, unfinished_header_is_closed_after_the_timeout) {
   EXPECT_EQ(r.l.counts().header_timeout, 2u);
 }
 
-TEST(proxied_listener, limits_by_address_are_of_who_is_behind_the_relay) {
+TEST(proxied_listener, address_limits_apply_to_the_client_behind_the_relay) {
   auto o = patient();
   o.waiting.per_address_max = 1;
   relayed r(wire::plaintext, std::move(o));

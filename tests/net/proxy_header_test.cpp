@@ -33,7 +33,7 @@ std::string client_of(std::string const& said) {
   return h.client ? text_of(*h.client) : "the relay";
 }
 
-TEST(proxy_header, haproxys_are_read) {
+TEST(proxy_header, headers_of_haproxy_are_read) {
   EXPECT_EQ(client_of(v4), "127.0.0.7:40001");
   EXPECT_EQ(client_of(v6), "[::1]:40002");
   EXPECT_EQ(client_of(with_tlvs), "127.0.0.7:40003");
@@ -42,7 +42,7 @@ TEST(proxy_header, haproxys_are_read) {
   EXPECT_EQ(read_proxy_header(with_tlvs + "PRI").bytes, with_tlvs.size());
 }
 
-TEST(proxy_header, one_that_comes_in_pieces_is_waited_for) {
+TEST(proxy_header, incomplete_header_is_awaited) {
   for (auto const* whole : {&v4, &v6, &with_tlvs, &local})
     for (std::size_t n = 1; n < whole->size(); ++n) {
       auto const h = read_proxy_header(whole->substr(0, n));
@@ -51,14 +51,14 @@ TEST(proxy_header, one_that_comes_in_pieces_is_waited_for) {
     }
 }
 
-TEST(proxy_header, other_words_are_none) {
+TEST(proxy_header, other_data_is_no_header) {
   for (std::string const said :
        {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\n", "\x16\x03\x01",
         "PROXY TCP4 10.0.0.1 10.0.0.2 1 2\r\n", "\r\n\r\nGET / HTTP/1.1"})
     EXPECT_EQ(read_proxy_header(said).is, state::none) << said;
 }
 
-TEST(proxy_header, what_is_wrong_with_one_is_said) {
+TEST(proxy_header, error_states_what_is_wrong_in_the_header) {
   auto const problem = [](std::size_t at, char value, std::string header = v4) {
     header[at] = value;
     auto const h = read_proxy_header(header);
@@ -87,7 +87,7 @@ ip::tcp::endpoint at(char const* address, unsigned short port) {
   return {ip::make_address(address), port};
 }
 
-TEST(proxy_header, a_client_on_another_machines_loopback_has_the_relays_address) {
+TEST(proxy_header, loopback_client_of_a_remote_relay_has_the_relays_address) {
   auto const said = [](char const* relay, char const* client) {
     proxy_header const h{state::whole, 28, at(client, 7)};
     return text_of(behind(at(relay, 9), h));
@@ -101,7 +101,7 @@ TEST(proxy_header, a_client_on_another_machines_loopback_has_the_relays_address)
   EXPECT_EQ(text_of(behind(at("10.0.0.9", 9), {state::whole, 16})), "10.0.0.9:9") << "LOCAL";
 }
 
-TEST(proxy_header, ours_are_haproxys) {
+TEST(proxy_header, written_headers_equal_those_of_haproxy) {
   EXPECT_EQ(write_proxy_header(at("127.0.0.7", 40001), at("127.0.0.1", 39401)), v4);
   EXPECT_EQ(write_proxy_header(at("::1", 40002), at("::1", 39401)), v6);
   EXPECT_EQ(client_of(write_proxy_header(at("10.0.0.7", 1), at("::1", 2))), "10.0.0.7:1")

@@ -10,7 +10,7 @@
 namespace muster::net::test {
 namespace {
 
-TEST(leaky_counts, a_connection_may_reset_as_many_as_leak_away) {
+TEST(leaky_counts, resets_within_burst_and_rate_are_allowed) {
   leaky_counts counts({.burst = 10, .per_second = 5});
   leaky_counts::clock::time_point now{};
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(counts.note("a", now));
@@ -23,7 +23,7 @@ TEST(leaky_counts, a_connection_may_reset_as_many_as_leak_away) {
   }
 }
 
-TEST(leaky_counts, more_names_than_are_remembered_forget_the_silent_ones) {
+TEST(leaky_counts, table_evicts_inactive_names_beyond_the_limit) {
   leaky_counts counts({.burst = 10, .per_second = 0, .names_max = 100});
   leaky_counts::clock::time_point const now{};
   bool cut = false;
@@ -92,15 +92,15 @@ void expect_cut(std::string const& method) {
   EXPECT_GT(resets, 50);
 }
 
-TEST(resets, more_than_the_limit_end_the_connection) {
+TEST(resets, resets_above_the_limit_close_the_connection) {
   expect_cut("/muster.coro_test.Echo/Chat");
 }
 
-TEST(resets, of_methods_that_nobody_serves_count_too) {
+TEST(resets, resets_of_unknown_methods_count_too) {
   expect_cut("/no.Service/None");
 }
 
-TEST(resets, as_many_as_may_be_do_not) {
+TEST(resets, resets_up_to_the_limit_are_allowed) {
   std::vector<std::string> told;
   accepting_echo s(with_limits({.burst = 300, .per_second = 1}, told));
   s.serve_once(echo_once);
@@ -110,7 +110,7 @@ TEST(resets, as_many_as_may_be_do_not) {
   EXPECT_TRUE(told.empty());
 }
 
-TEST(resets, late_ones_count_for_nothing) {
+TEST(resets, late_resets_are_not_counted) {
   std::vector<std::string> told;
   accepting_echo s(with_limits({.burst = 5, .per_second = 1}, told, 0ms));
   s.serve_chat(echo_chat);
@@ -141,7 +141,7 @@ TEST(resets, resets_are_counted_at_any_split_of_the_bytes) {
   EXPECT_EQ(reset_socket(-1), "");
 }
 
-TEST(resets, there_is_nothing_to_cut_where_nobody_is) {
+TEST(resets, closing_an_unknown_connection_is_harmless) {
   EXPECT_EQ(reset_connection("ipv4:127.0.0.1:1"), "");
   EXPECT_EQ(reset_connection("ipv6:%5B::1%5D:1"), "");
   EXPECT_EQ(reset_connection("fd:0"), "");

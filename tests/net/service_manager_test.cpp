@@ -90,14 +90,14 @@ TEST_F(given, sockets_without_names_are_found_by_address) {
   ::close(h);
 }
 
-TEST_F(given, sockets_of_another_process_are_left_alone) {
+TEST_F(given, of_another_process_are_ignored) {
   auto m = start({make()}, "grpc", ::getpid() + 1);
   EXPECT_FALSE(m.holds_sockets());
   EXPECT_EQ(m.take("grpc", "127.0.0.1", 0), -1);
   ::close(3);
 }
 
-TEST_F(given, nonsense_is_no_socket) {
+TEST_F(given, invalid_variables_yield_no_sockets) {
   int pipes[2];
   ASSERT_EQ(::pipe(pipes), 0);
   int const high = ::fcntl(pipes[0], F_DUPFD_CLOEXEC, 100);
@@ -119,7 +119,7 @@ TEST_F(given, unclaimed_sockets_are_closed) {
   EXPECT_TRUE(m.holds_sockets()) << "those that are opened next";
 }
 
-TEST(service_notifications, what_to_keep_and_what_not) {
+TEST(service_notifications, report_kept_and_dropped_sockets) {
   int const heard = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_un at{};
   at.sun_family = AF_UNIX;

@@ -43,7 +43,7 @@ class tls_files_test : public ::testing::Test {
   authority const authority_;
 };
 
-TEST_F(tls_files_test, a_pair_is_read_with_its_end) {
+TEST_F(tls_files_test, pair_is_loaded_with_its_expiry) {
   auto const loaded = load_tls(write(authority_.issue({.ends = 24h})));
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_FALSE(loaded->expired());
@@ -74,7 +74,7 @@ TEST_F(tls_files_test, unusable_file_is_named) {
   EXPECT_EQ(error_of({large, good.key, {}}), "certificate " + large + ": is larger than 1 MiB");
 }
 
-TEST_F(tls_files_test, a_new_pair_takes_the_place_of_the_old_once_it_is_whole) {
+TEST_F(tls_files_test, new_pair_replaces_the_old_once_it_is_complete) {
   auto const paths = write(authority_.issue());
   auto loaded = load_tls(paths);
   ASSERT_TRUE(loaded);

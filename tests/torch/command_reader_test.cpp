@@ -32,7 +32,7 @@ struct reading {
   std::vector<std::string> words;
 };
 
-TEST(command_reader, knows_a_later_client_by_its_first_command) {
+TEST(command_reader, recognises_a_newer_client_by_its_first_command) {
   reading r;
   EXPECT_EQ(r.read(std::string("\0\xce\xf7", 3)), "");
   EXPECT_EQ(r.read("\x85\x3c"), "VALIDATE ");
@@ -41,7 +41,7 @@ TEST(command_reader, knows_a_later_client_by_its_first_command) {
   EXPECT_EQ(r.words, (std::vector<std::string>{"/k", "v"}));
 }
 
-TEST(command_reader, takes_another_for_what_the_cluster_says) {
+TEST(command_reader, uses_the_configured_numbering_for_other_clients) {
   auto const set = byte(0) + text("/k") + text("v");
   auto const eighth = byte(8) + text("/k");
   reading a({}, numbering::a), b({}, numbering::b);
@@ -76,7 +76,7 @@ TEST(command_reader, the_bytes_of_a_call_have_a_limit) {
             "WAIT: keys and values: more than 20 bytes in one call");
 }
 
-TEST(command_reader, gives_back_what_a_large_command_has_taken) {
+TEST(command_reader, frees_the_buffer_of_a_large_command) {
   reading r;
   auto const large = byte(0) + text("k") + text(std::string(1 << 20, 'x'));
   EXPECT_EQ(r.read(large.substr(0, large.size() - 1)), "");

@@ -34,7 +34,7 @@ TEST(torch_keys, add_counts_in_decimal_digits_and_wraps) {
   }
 }
 
-TEST(torch_keys, compare_set_of_an_absent_key) {
+TEST(torch_keys, compare_set_returns_the_expected_value_of_an_absent_key) {
   store s;
   EXPECT_EQ(s.keys.compare_set("k", "old", "new"), "old");
   EXPECT_EQ(s.keys.find("k"), nullptr);
@@ -43,7 +43,7 @@ TEST(torch_keys, compare_set_of_an_absent_key) {
   EXPECT_EQ(s.keys.compare_set("k", "new", "newer"), "newer");
 }
 
-TEST(torch_keys, a_key_counts_once_for_who_waits_even_if_it_goes_again) {
+TEST(torch_keys, key_satisfies_a_wait_even_if_it_is_deleted_later) {
   store s;
   waiter w;
   EXPECT_FALSE(s.keys.wait(w, texts{"a", "b", "a"}, s.now));
@@ -59,7 +59,7 @@ TEST(torch_keys, a_key_counts_once_for_who_waits_even_if_it_goes_again) {
   EXPECT_EQ(s.keys.invalid(), "");
 }
 
-TEST(torch_keys, what_is_pushed_wakes_one) {
+TEST(torch_keys, pushed_value_wakes_one_waiter) {
   store s;
   waiter first, second;
   s.keys.wait(first, texts{"q"}, s.now);
@@ -75,7 +75,7 @@ TEST(torch_keys, what_is_pushed_wakes_one) {
   EXPECT_EQ(s.keys.invalid(), "");
 }
 
-TEST(torch_keys, a_barrier_lets_all_go_when_the_last_has_come) {
+TEST(torch_keys, barrier_releases_all_when_the_last_arrives) {
   store s;
   waiter a, b, c, late;
   EXPECT_EQ(s.keys.arrive(a, "b", 3, s.now), false);

@@ -82,7 +82,7 @@ TEST(torch_noise, leaves_all_counts_right) {
   }
 }
 
-TEST(torch_noise, of_bytes_alone) {
+TEST(torch_noise, random_bytes_break_no_invariant) {
   for (unsigned seed = 1; seed <= 2'000; ++seed) {
     noise n(seed);
     clients s(n.below(2) ? numbering::a : numbering::b);

@@ -39,7 +39,7 @@ void begin(raw_socket& s, std::uint32_t pid) {
   EXPECT_EQ(s.receive(4), u64(pid).substr(0, 4));
 }
 
-TEST(torch_program, says_who_is_missing) {
+TEST(torch_program, reports_missing_ranks) {
   cluster c;
   c.serve({"--torch", "127.0.0.1:0"});
   auto const port = port_of_store(c);
@@ -76,7 +76,7 @@ TEST(torch_program, says_who_is_missing) {
       await([&] { return c.text("/api/v1/events").find("torch_rank_left") != std::string::npos; }));
 }
 
-TEST(torch_program, begins_an_attempt_when_asked) {
+TEST(torch_program, renew_command_begins_an_attempt) {
   cluster c;
   c.serve({"--torch", "127.0.0.1:0"});
   raw_socket old(port_of_store(c));
@@ -93,7 +93,7 @@ TEST(torch_program, begins_an_attempt_when_asked) {
   EXPECT_EQ(c.status_of("/api/v1/clusters/default/torch/keys?attempt=9"), 404u);
 }
 
-TEST(torch_program, stores_come_and_go_with_clusters) {
+TEST(torch_program, stores_are_opened_and_closed_with_clusters) {
   cluster c;
   c.serve({"--cluster", "main:worker=1", "--cluster", "train:worker=2;torch=0;torch_era=B"});
   EXPECT_EQ(c.status_of("/api/v1/clusters/main/torch"), 404u);
@@ -107,7 +107,7 @@ TEST(torch_program, stores_come_and_go_with_clusters) {
   EXPECT_TRUE(later.ends());
 }
 
-TEST(torch_program, what_cannot_be_is_said) {
+TEST(torch_program, contradictory_flags_are_reported) {
   cluster c;
   auto const both = c.run({"serve", "--torch", "127.0.0.1:0", "--cluster", "a:w=1;torch=0"});
   EXPECT_EQ(both.status, 2);
@@ -270,7 +270,7 @@ def train(): runpy.run_path(")" +
 
 // Rank 2 arrives late, and then rank 0 is killed without effect on the store. The next attempt
 // starts with an empty store.
-TEST_F(torch_programs, are_told_where_their_store_is_and_find_no_keys_in_each_attempt) {
+TEST_F(torch_programs, receive_their_store_address_and_an_empty_store_in_each_attempt) {
   c.worker({"--allow-programs"});
   ASSERT_TRUE(c.await_tasks(1));
   launch(write("killed.py", R"(if attempt == 1:
@@ -299,7 +299,7 @@ train()
   EXPECT_EQ(c.status_of("/api/v1/clusters/" + id + "/torch"), 404u) << "it went with its program";
 }
 
-TEST_F(torch_programs, lose_the_host_of_rank_0_and_nothing_else) {
+TEST_F(torch_programs, survive_the_loss_of_the_host_of_rank_0) {
   auto& first = c.worker({"--index", "0", "--allow-programs", "--program-lease", "2s"});
   c.worker({"--index", "1", "--allow-programs", "--program-lease", "2s"});
   ASSERT_TRUE(c.await_tasks(2));
@@ -315,7 +315,7 @@ train()
 
 // Clients of torch never reconnect, so later requests to the store fail. Ranks that already know
 // each other continue. The next attempt works normally.
-TEST_F(torch_programs, go_on_without_a_server_until_they_ask_their_store) {
+TEST_F(torch_programs, continue_without_a_server_until_they_use_their_store) {
   c.worker({"--allow-programs"});
   ASSERT_TRUE(c.await_tasks(1));
   launch(write("alone.py", R"(if attempt == 1:
@@ -348,7 +348,7 @@ train()
   EXPECT_EQ(first.at("cause").at("exit_status").as_int64(), 3) << boost::json::serialize(first);
 }
 
-TEST_F(torch_programs, have_it_at_rank_0_where_that_is_wanted_or_the_environment_says_so) {
+TEST_F(torch_programs, use_a_store_at_rank_0_if_requested_or_set_in_the_environment) {
   c.worker({"--allow-programs"});
   ASSERT_TRUE(c.await_tasks(1));
   auto const plain = write("plain.py", "train()\n");

@@ -81,7 +81,7 @@ TEST_F(torch_sockets, from_elsewhere_are_closed_at_once) {
   EXPECT_EQ(told()[0].find("train: a client (127.0.0.1:"), 0u) << told()[0];
 }
 
-TEST_F(torch_sockets, of_a_client_that_is_refused_leave_the_silent_one_open) {
+TEST_F(torch_sockets, refused_client_does_not_close_a_silent_one) {
   auto const port = serve();
   raw_socket silent(port), web(port);
   web.send("GET / HTTP/1.1\r\n\r\n");
@@ -102,7 +102,7 @@ TEST_F(torch_sockets, connection_log_is_rate_limited) {
   EXPECT_EQ(told().size(), 20u);
 }
 
-TEST_F(torch_sockets, take_their_time_with_who_reads_slowly) {
+TEST_F(torch_sockets, slow_readers_receive_all_their_data) {
   auto const port = serve();
   raw_socket slow(port, {.receive_buffer = 4'096}), other(port);
   std::string const value(3 << 20, 'x');
@@ -140,7 +140,7 @@ TEST_F(torch_sockets, close_with_their_cluster) {
   EXPECT_FALSE(late.reaches(port));
 }
 
-TEST_F(torch_sockets, say_why_a_port_cannot_be_had) {
+TEST_F(torch_sockets, unavailable_port_error_gives_the_reason) {
   auto const port = serve();
   auto const again = server_->open(2, "other", {.address = "127.0.0.1", .port = port});
   ASSERT_FALSE(again);

@@ -368,7 +368,7 @@ void walk::compare() {
   ASSERT_TRUE(std::equal(seen.missing.begin(), seen.missing.end(), missing.begin(), missing.end()));
 }
 
-TEST(torch_tcp_store_model, station_matches_the_model_in_random_walks) {
+TEST(torch_tcp_store_model, store_matches_the_model_in_random_walks) {
   unsigned cut_off = 0, left_waiting = 0, refused = 0;
   std::map<attempt_cause, unsigned> began;
   for (unsigned seed = 1; seed <= 200; ++seed) {

@@ -40,7 +40,7 @@ TEST(torch_tcp_store, a_rank_that_is_missing_is_named) {
   EXPECT_EQ(v.shown[1].waits_for, 1u);
 }
 
-TEST(torch_tcp_store, nobody_is_missing_at_a_barrier_that_has_a_ranks_key) {
+TEST(torch_tcp_store, barrier_on_a_ranks_key_reports_no_missing_rank) {
   clients s;
   auto const c = begin(s, 100);
   s.send(c, byte(18) + text(address_of(2)) + u64(2));
@@ -51,7 +51,7 @@ TEST(torch_tcp_store, nobody_is_missing_at_a_barrier_that_has_a_ranks_key) {
   EXPECT_EQ(v.missing, std::vector<std::uint32_t>{});
 }
 
-TEST(torch_tcp_store, who_waits_is_answered_when_the_key_comes) {
+TEST(torch_tcp_store, waiting_client_is_answered_when_the_keys_are_set) {
   clients s;
   auto const a = begin(s, 1), b = begin(s, 2);
   s.send(a, say::wait({"/x", "/y"}));
@@ -61,7 +61,7 @@ TEST(torch_tcp_store, who_waits_is_answered_when_the_key_comes) {
   EXPECT_EQ(s.read(a), byte(0));
 }
 
-TEST(torch_tcp_store, whatever_comes_next_withdraws_a_wait) {
+TEST(torch_tcp_store, next_command_withdraws_a_wait) {
   clients s;
   auto const a = begin(s, 1), b = begin(s, 2);
   s.send(a, say::wait({"/x"}));
@@ -89,7 +89,7 @@ TEST(torch_tcp_store, when_all_have_left_the_next_find_no_keys) {
   EXPECT_FALSE(s.tcp_store.keys(7, "", "", 10));
 }
 
-TEST(torch_tcp_store, an_attempt_that_is_asked_for_leaves_others_alone) {
+TEST(torch_tcp_store, requested_attempt_does_not_affect_old_clients) {
   clients s;
   auto const old = begin(s, 1);
   s.send(old, say::set("/k", "old"));
@@ -101,7 +101,7 @@ TEST(torch_tcp_store, an_attempt_that_is_asked_for_leaves_others_alone) {
   EXPECT_EQ(s.read(old), text("old"));
 }
 
-TEST(torch_tcp_store, a_rank_that_comes_again_begins_an_attempt_and_the_others_follow) {
+TEST(torch_tcp_store, restarted_rank_begins_an_attempt_and_the_others_follow) {
   clients s;
   auto const old0 = begin(s, 10), old1 = begin(s, 11);
   s.send(old0, say::set(address_of(0), "old0"));
@@ -124,8 +124,7 @@ TEST(torch_tcp_store, a_rank_that_comes_again_begins_an_attempt_and_the_others_f
 }
 
 // With NCCL, all ranks except 0 only read.
-TEST(torch_tcp_store,
-     ranks_that_their_launcher_names_are_known_and_those_that_have_not_come_missed) {
+TEST(torch_tcp_store, ranks_named_by_their_launcher_are_known_and_others_are_missing) {
   clients s;
   s.tcp_store.begin_attempt(attempt_cause::launched, s.now);
   s.tcp_store.expect(4);
@@ -156,8 +155,7 @@ TEST(torch_tcp_store,
   EXPECT_EQ(s.tcp_store.invalid(), "");
 }
 
-TEST(torch_tcp_store,
-     a_known_rank_that_comes_twice_is_no_restart_while_its_first_connection_lives) {
+TEST(torch_tcp_store, second_connection_of_a_live_rank_is_no_restart) {
   clients s;
   auto const first = s.open("10.0.0.1:1", 0), second = s.open("10.0.0.1:2", 0);
   s.send(first, say::validate() + say::set(address_of(0), "a"));
@@ -173,7 +171,7 @@ TEST(torch_tcp_store,
 
 // A new process cannot be distinguished from an old process whose rank had not written yet.
 // docs/pytorch.md documents the alternative.
-TEST(torch_tcp_store, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {
+TEST(torch_tcp_store, new_rank_during_an_incomplete_start_joins_that_attempt) {
   clients s;
   auto const old = begin(s, 100);
   s.send(old, say::set(address_of(0), "a"));
@@ -197,7 +195,7 @@ TEST(torch_tcp_store, a_second_connection_of_the_same_process_is_no_restart) {
   EXPECT_EQ(s.tcp_store.view(10).attempts[0].number, 1u) << "the second one's, which lives";
 }
 
-TEST(torch_tcp_store, says_when_a_rank_has_gone_and_what_it_waited_for) {
+TEST(torch_tcp_store, disconnected_rank_is_reported_with_the_keys_it_waited_for) {
   clients s;
   auto const a = begin(s, 77, "10.0.0.9:5");
   s.send(a, say::set(address_of(4), "a") + say::wait({"/x"}));
@@ -210,14 +208,15 @@ TEST(torch_tcp_store, says_when_a_rank_has_gone_and_what_it_waited_for) {
       "rank 4 (10.0.0.9:5, pid 77) has closed its connection while it waited for /x (for 3 s)");
 }
 
-TEST(torch_tcp_store, who_sends_what_is_no_command_is_refused_and_told_of) {
+TEST(torch_tcp_store, client_that_sends_an_invalid_command_is_refused_and_logged) {
   clients s;
   auto const web = s.open("10.0.0.9:5");
   s.send(web, "GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(s.is_refused(web));
   ASSERT_EQ(s.told.size(), 1u);
-  EXPECT_EQ(s.told[0].text,
-            "a client (10.0.0.9:5): a command: number: 71 is not a command in protocol numbering A");
+  EXPECT_EQ(
+      s.told[0].text,
+      "a client (10.0.0.9:5): a command: number: 71 is not a command in protocol numbering A");
   auto const number = begin(s, 1);
   s.send(number, say::set("/n", "no number") + say::add("/n", 1));
   EXPECT_TRUE(s.is_refused(number));
@@ -225,7 +224,7 @@ TEST(torch_tcp_store, who_sends_what_is_no_command_is_refused_and_told_of) {
   s.close(number);
 }
 
-TEST(torch_tcp_store, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
+TEST(torch_tcp_store, keys_are_limited_and_old_ones_are_evicted) {
   limits l;
   l.keys = 3;
   clients s(numbering::a, l);

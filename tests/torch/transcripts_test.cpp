@@ -113,7 +113,7 @@ TEST(transcripts, are_answered_byte_by_byte) {
   replay_all(pieces::bytes);
 }
 
-TEST(transcripts, are_answered_when_commands_come_together) {
+TEST(transcripts, are_answered_when_commands_are_merged) {
   replay_all(pieces::merged);
 }
 
