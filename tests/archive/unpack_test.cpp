@@ -100,7 +100,7 @@ TEST_F(unpacking, error_quotes_the_beginning_of_an_overlong_name) {
   EXPECT_LT(said.size(), 300u);
 }
 
-TEST_F(unpacking, refuses_names_that_lead_out) {
+TEST_F(unpacking, refuses_names_that_point_outside) {
   for (auto const* name : {"../out", "a/../../out", "/tmp/muster-hostile", "a/..", ".."})
     EXPECT_NE(refused(hostile().file(name).bytes()).find("points outside the directory"),
               std::string::npos)
@@ -108,7 +108,7 @@ TEST_F(unpacking, refuses_names_that_lead_out) {
   EXPECT_FALSE(fs::exists("/tmp/muster-hostile"));
 }
 
-TEST_F(unpacking, refuses_links_that_lead_out) {
+TEST_F(unpacking, refuses_links_that_point_outside) {
   for (auto const* target : {"/etc", "../..", "a/../../..", ".."})
     EXPECT_EQ(refused(hostile().link("l", target).bytes()),
               "'l' of the archive is a symbolic link that points outside the directory")

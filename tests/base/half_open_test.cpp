@@ -44,7 +44,7 @@ TEST(half_open, finds_the_oldest_connection) {
   EXPECT_EQ(table.oldest(), nullptr);
 }
 
-TEST(half_open, an_ipv4_address_is_one_network_and_half_of_an_ipv6_address_is) {
+TEST(half_open, network_is_an_ipv4_address_or_half_of_an_ipv6_address) {
   EXPECT_NE(network({127, 0, 0, 1}), network({127, 0, 0, 2}));
   std::array<unsigned char, 16> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 127, 0, 0, 1};
   EXPECT_EQ(peer_network(mapped), network({127, 0, 0, 1}));

@@ -63,7 +63,7 @@ TEST(make_resolver, a_file_that_cannot_be_read_is_named) {
             file.path.string() + ": not JSON at line 1, column 2: incomplete JSON");
 }
 
-TEST(make_resolver, the_environment_is_the_one_given) {
+TEST(make_resolver, given_environment_is_used) {
   auto const r = make("tf-config:task_id=1", {{"TF_CONFIG", R"({"cluster": {"w": ["a:1", "b:1"]},
                                                 "task": {"type": "w", "index": 0}})"}});
   EXPECT_EQ(r->master(), "b:1");

@@ -54,7 +54,7 @@ int refused(std::string const& text, std::function<void(std::string const&)> con
   return n;
 }
 
-TEST(mutation, of_tf_config) {
+TEST(mutation, of_tf_config_causes_only_cluster_errors) {
   EXPECT_GT(refused(R"({"cluster": {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "7": "d:1"}},
                         "task": {"type": "worker", "index": "1"}, "rpc_layer": "grpc"})",
                     [](auto const& text) {
@@ -63,7 +63,7 @@ TEST(mutation, of_tf_config) {
             10'000);
 }
 
-TEST(mutation, of_host_lists_and_counts) {
+TEST(mutation, of_host_lists_and_counts_causes_only_cluster_errors) {
   EXPECT_GT(refused("n[1-2,05-07],m5,rack[0-3]n[8-11]-ib",
                     [](auto const& text) { expand_hostlist(text, "LIST", 1'000); }),
             2'000);
@@ -72,7 +72,7 @@ TEST(mutation, of_host_lists_and_counts) {
             2'000);
 }
 
-TEST(mutation, of_resolvers) {
+TEST(mutation, of_resolvers_causes_only_cluster_errors) {
   auto const kinds = local_resolver_kinds();
   EXPECT_GT(refused(R"(simple:{"worker": ["a:1"]};task_id=0;rpc_layer=grpc+tf-config:task_type=ps)",
                     [&](auto const& text) {

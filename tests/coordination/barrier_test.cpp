@@ -23,7 +23,7 @@ TEST_F(barrier_rules, pass_for_all_when_the_last_task_arrives) {
   }
 }
 
-TEST_F(barrier_rules, of_a_subset_concern_the_subset) {
+TEST_F(barrier_rules, of_a_subset_wait_only_for_that_subset) {
   auto const a = s.barrier("b", 0, {.who = {0, 2}});
   auto const c = s.barrier("b", 2, {.who = {2, 0, 2}});
   EXPECT_EQ(s.code_of(a), code::ok);
@@ -84,13 +84,13 @@ TEST_F(barrier_rules, late_tasks_get_the_same_timeout_error) {
   EXPECT_TRUE(s.parked(other));
 }
 
-TEST_F(barrier_rules, with_no_time_at_all_time_out_at_the_next_tick) {
+TEST_F(barrier_rules, with_a_zero_timeout_time_out_at_the_next_tick) {
   auto const a = s.barrier("b", 0, {.timeout = 0s});
   s.advance(0s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
 }
 
-TEST_F(barrier_rules, of_one_id_are_counted) {
+TEST_F(barrier_rules, of_the_same_id_are_counted) {
   for (std::int64_t round = 0; round < 3; ++round) {
     s.barrier("b", 0, {.counter = round}), s.barrier("b", 1, {.counter = round});
     EXPECT_EQ(counter_of(s.barrier("b", 2, {.counter = round})), round);
@@ -105,7 +105,7 @@ TEST_F(barrier_rules, failed_barriers_are_counted_too) {
   EXPECT_EQ(counter_of(a), 1);
 }
 
-TEST_F(barrier_rules, with_a_counter_from_elsewhere_fail_as_a_whole) {
+TEST_F(barrier_rules, with_a_foreign_counter_fail_as_a_whole) {
   auto const a = s.barrier("b", 0);
   auto const b = s.barrier("b", 1, {.counter = 1});
   EXPECT_EQ(s.code_of(a), code::internal);
@@ -247,7 +247,7 @@ TEST(barrier, many_simultaneous_failures_are_summarised) {
   EXPECT_EQ(s.log_events(log_event_kind::barriers_failed).size(), 1u);
 }
 
-TEST(barrier, many_sets_of_participants_are_told_apart) {
+TEST(barrier, many_sets_of_participants_are_distinguished) {
   scene s({.tasks = 10});
   s.enlist_all();
   for (int round = 0; round < 3; ++round)

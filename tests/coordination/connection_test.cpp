@@ -59,7 +59,7 @@ TEST_F(closed_connection, a_new_poll_is_a_sign_of_life_at_once) {
   EXPECT_EQ(s.code_of(first), code::unavailable);
 }
 
-TEST_F(closed_connection, closed_again_begins_the_grace_again) {
+TEST_F(closed_connection, second_close_restarts_the_grace_period) {
   s.gone(second);
   s.advance(2s);
   s.gone(s.poll(1));
@@ -76,7 +76,7 @@ TEST_F(closed_connection, without_a_poll_only_heartbeats_count) {
   EXPECT_EQ(s.state_of(2), agent_state::connected);
 }
 
-TEST_F(closed_connection, of_a_task_that_has_left_means_nothing) {
+TEST_F(closed_connection, of_a_task_that_has_left_is_ignored) {
   s.gone(second);
   s.reset(1);
   s.advance(10s);
@@ -95,7 +95,7 @@ TEST_F(closed_connection, simultaneous_deaths_give_one_error) {
   EXPECT_NE(text.find("task:2"), std::string::npos) << text;
 }
 
-TEST_F(closed_connection, a_stall_of_the_server_begins_the_grace_again) {
+TEST_F(closed_connection, stall_of_the_server_restarts_the_grace_period) {
   s.gone(second);
   s.stall(30s);
   s.tick();

@@ -107,7 +107,7 @@ TEST_F(generation_rules, calls_of_dialect_x_name_the_old_service_and_fail) {
   EXPECT_EQ(s.fault_of(nonsense).mismatch, s.incarnation());
 }
 
-TEST_F(generation_rules, calls_of_dialect_t_are_known_by_their_address) {
+TEST_F(generation_rules, calls_of_dialect_t_are_identified_by_their_address) {
   fail();
   s.ask(register_task{{}, s.ref(0), incarnation{200}, false, "10.0.0.0:5000"});
   s.ask(register_task{{}, s.ref(1), incarnation{201}, false, "10.0.0.1:5000"});
@@ -156,7 +156,7 @@ TEST(generations, are_not_renewed_if_disabled) {
   EXPECT_EQ(s.generation().number, 1u);
 }
 
-TEST(generations, of_a_registration_that_failed_are_renewed) {
+TEST(generations, failed_registration_is_renewed) {
   scene s({.tasks = 2, .spec = {.register_timeout = 1s}});
   s.enlist(0);
   s.advance(1s);

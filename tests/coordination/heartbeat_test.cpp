@@ -10,7 +10,7 @@ TEST(heartbeat, echoes_the_incarnation_of_the_service) {
   EXPECT_EQ(std::get<incarnation>(s.reply_to(beat).body), s.incarnation());
 }
 
-TEST(heartbeat, of_a_stranger_is_invalid) {
+TEST(heartbeat, of_an_unknown_task_is_invalid) {
   scene s;
   EXPECT_EQ(s.code_of(s.beat(9)), code::invalid_argument);
 }

@@ -33,7 +33,7 @@ TEST(key_value, is_set_and_read_before_any_registration) {
 }
 
 // Keys are Protobuf strings in listings: one invalid key would make them unreadable.
-TEST(key_value, that_is_not_utf8_is_refused) {
+TEST(key_value, key_that_is_not_utf8_is_refused) {
   scene s;
   EXPECT_EQ(s.code_of(s.set("a/b\xff", "1")), code::invalid_argument);
   EXPECT_EQ(s.code_of(s.set("a/\xc3\xbc", "1")), code::ok);

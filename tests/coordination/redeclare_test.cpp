@@ -131,7 +131,7 @@ TEST_F(redeclaration, can_be_reverted) {
   EXPECT_EQ(s.generation().number, 1u);
 }
 
-TEST_F(redeclaration, that_is_malformed_changes_nothing) {
+TEST_F(redeclaration, invalid_declaration_changes_nothing) {
   auto const refused = s.redeclare(of(0));
   EXPECT_EQ(refused.code, code::invalid_argument);
   EXPECT_EQ(refused.message, "jobs.worker: needs at least one task");

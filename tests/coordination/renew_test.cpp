@@ -66,7 +66,7 @@ TEST(renewal, holds_after_a_restart) {
   EXPECT_EQ(s.value_of(s.try_get("l")), "w");
 }
 
-TEST(renewal, that_is_malformed_changes_nothing) {
+TEST(renewal, invalid_renewal_changes_nothing) {
   scene s{{.spec = so_many(2)}};
   s.enlist_all();
   EXPECT_EQ(s.renew(so_many(0)).code, code::invalid_argument);

@@ -16,7 +16,7 @@ TEST(restart, keys_survive) {
   EXPECT_EQ(s.value_of(s.increment("n", 1)), "42");
 }
 
-TEST(restart, a_cluster_is_known_with_its_port) {
+TEST(restart, cluster_is_restored_with_its_port) {
   scene s;
   s.listens(4'711);
   s.restart();

@@ -36,7 +36,7 @@ TEST(shutdown, timeout_fails_all_and_names_missing_tasks) {
   EXPECT_TRUE(s.agent(0).casualty);
 }
 
-TEST(shutdown, that_fails_without_polls_sets_all_tasks_in_error) {
+TEST(shutdown, failure_without_polls_sets_all_tasks_in_error) {
   scene s({.tasks = 2, .spec = {.shutdown_timeout = 10s}});
   s.enlist_all();
   s.leave(0);

@@ -51,7 +51,7 @@ TEST(watch, of_a_future_version_is_refused) {
   EXPECT_EQ(s.code_of(s.watch(std::numeric_limits<std::int64_t>::min())), code::ok);
 }
 
-TEST(watch, changes_within_the_interval_are_one_reply_for_everybody) {
+TEST(watch, changes_within_the_interval_are_one_shared_reply) {
   scene s({.tasks = 50, .spec = {.shutdown_timeout = 0s}});
   s.enlist_all();
   auto const version = s.version();

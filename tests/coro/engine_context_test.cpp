@@ -145,7 +145,7 @@ TEST(engine_context, dispatch_runs_at_once_inside_and_is_posted_from_outside) {
   EXPECT_TRUE(inside);
 }
 
-TEST(engine_context, run_goes_on_while_work_is_tracked) {
+TEST(engine_context, run_continues_while_work_is_tracked) {
   engine_context engine(plain_queue());
   auto guard = std::make_unique<asio::executor_work_guard<engine_executor>>(engine.get_executor());
   engine.close();

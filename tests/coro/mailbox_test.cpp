@@ -12,7 +12,7 @@
 namespace muster::coro::test {
 namespace {
 
-TEST(mailbox, asks_for_one_wake_until_it_is_drained) {
+TEST(mailbox, requests_one_wake_until_it_is_drained) {
   basic_mailbox<int> box(10);
   std::vector<int> out;
   EXPECT_TRUE(box.push(1));

@@ -129,7 +129,7 @@ TEST(hang_watch, of_two_ranks_in_different_places_names_none) {
   EXPECT_EQ(p.watch.waiting().size(), 2u);
 }
 
-TEST(hang_watch, of_stages_that_each_wait_elsewhere_names_nobody) {
+TEST(hang_watch, of_stages_that_each_wait_elsewhere_names_none) {
   model_program p(4, 2s);
   for (std::size_t i = 0; i < p.ranks.size(); ++i)
     p.ranks[i].line = "\"stage.py\", line " + std::to_string(i) + " in run";
@@ -147,7 +147,7 @@ TEST(hang_watch, prefers_the_rank_missing_at_a_barrier) {
   EXPECT_EQ(p.watch.found()->barrier, "step_7");
 }
 
-TEST(hang_watch, at_a_late_barrier_is_found_though_the_others_print) {
+TEST(hang_watch, at_a_late_barrier_is_found_although_others_print) {
   model_program p(3, 2s);
   p.ranks[0].now = does::prints;
   p.barriers = {{"step_7", p.now, 100ms, {1}}};
@@ -225,7 +225,7 @@ TEST(hang_watch, of_other_languages_is_found_by_kernel_state) {
   EXPECT_EQ(p.named(), 2);
 }
 
-TEST(hang_watch, in_native_code_is_found_though_a_loop_is_never_in_one_place) {
+TEST(hang_watch, in_native_code_is_found_although_a_loop_moves) {
   model_program p(4, 2s);
   p.native = true;
   for (auto& r : p.ranks) r.line = "\"train.cpp\", line 6 in reduce(int)";
@@ -288,7 +288,7 @@ TEST(hang_watch, is_not_reported_while_any_rank_makes_progress) {
   }
 }
 
-TEST(hang_watch, is_none_while_all_compute_in_one_place) {
+TEST(hang_watch, is_not_reported_while_all_ranks_compute_in_one_place) {
   model_program p(4, 2s);
   for (auto& r : p.ranks) r.now = does::spins;
   EXPECT_EQ(p.run(long_ago), hang_change::none);

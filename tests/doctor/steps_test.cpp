@@ -152,7 +152,7 @@ void run(world& w, std::uint32_t slow, std::uint32_t attempt, core::program_id o
     }
 }
 
-TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
+TEST(steps_of_ranks, show_a_host_that_was_slow_in_earlier_attempts) {
   world w;
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
     run(w, 2, attempt);

@@ -149,7 +149,7 @@ TEST_F(data_on_etcd, invalid_requests_are_one_clear_line) {
 }
 
 // The store was written by a leader with outdated data: closures of two jobs have the same key.
-TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_opens) {
+TEST_F(data_on_etcd, repair_recovers_every_job_of_a_store_that_no_server_opens) {
   auto const here = url("/a"), copy = box_.file("copy").string();
   auto const serve = words{"--store", here};
   {

@@ -111,7 +111,7 @@ TEST_F(etcd_store_test, former_leader_cannot_write) {
   EXPECT_EQ(all_of(*next), (map{{"a", "2"}}));
 }
 
-TEST_F(etcd_store_test, one_leads_and_the_next_when_it_resigns) {
+TEST_F(etcd_store_test, one_leads_and_the_next_follows_when_it_resigns) {
   leadership other(members_->access(), {"127.0.0.1:9", 9, 3s, over});
   auto const seen = other.try_to_lead();
   ASSERT_TRUE(seen);

@@ -191,7 +191,7 @@ TEST(closure_facts, invalid_utf8_text_is_read_with_replacement_characters) {
   EXPECT_EQ(jobs->at(0).job.accepted[0].closures, closures.closures);
 }
 
-TEST(closure_facts, of_a_session_survive_too) {
+TEST(closure_facts, facts_of_a_session_survive_the_store) {
   per_worker_fact const value{
       session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at,
       "ci-0a1b"};

@@ -119,7 +119,7 @@ TEST(copy, needs_a_target_that_is_free) {
   EXPECT_FALSE(fs::exists(t / "c"));
 }
 
-TEST(copy, that_is_broken_off_leaves_nothing) {
+TEST(copy, aborted_copy_leaves_nothing) {
   test::temporary_directory t;
   write(t / "d", some_entries(10'000));
   for (std::string const when : {"checking", "copying", "checking the copy"}) {
@@ -153,7 +153,7 @@ TEST(copy, unfinished_copy_is_rejected) {
   expect_refused(copy_store(t / "killed", t / "c"), code::failed_precondition, "interrupted");
 }
 
-TEST(copy, of_damaged_or_newer_data_is_not_made) {
+TEST(copy, of_damaged_or_newer_data_is_refused) {
   test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, std::string("k\0train\0x", 9), "\xff"});

@@ -138,7 +138,7 @@ TEST(data_directory, of_format_4_is_opened_completely) {
   EXPECT_TRUE(a.hub.state().current(*found).views().key("a/b").has_value());
 }
 
-TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
+TEST(data_directory, of_a_newer_server_is_refused_and_left_unchanged) {
   test::temporary_directory t;
   muster::journal::v1::Format f;
   f.set_version(journal::format_known + 1);

@@ -127,7 +127,7 @@ TEST(format_4, is_restored_from_entries_in_any_order) {
   }
 }
 
-TEST(format_4, gives_clusters_and_tokens_back) {
+TEST(format_4, restores_clusters_and_tokens) {
   auto const s = stored(format_4_entries());
   auto const clusters = load_clusters(s);
   ASSERT_TRUE(clusters.has_value()) << clusters.error().message;

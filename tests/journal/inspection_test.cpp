@@ -82,7 +82,7 @@ TEST(inspection, reports_jobs_and_inconsistent_closures) {
                  "entry e 0000000000000007 0000000000 cannot be read, or contradicts");
 }
 
-TEST(inspection, of_many_unknown_kinds_counts_all) {
+TEST(inspection, counts_entries_of_many_unknown_kinds) {
   test::temporary_directory t;
   auto batch = some_entries();
   for (char k = 'A'; k <= 'Z'; ++k)

@@ -142,7 +142,7 @@ TEST(store, torn_last_write_is_ignored) {
   EXPECT_EQ(all_of(*opened(at / "data")), "a=1 ");
 }
 
-TEST(store, damage_is_refused_in_one_line) {
+TEST(store, damage_is_reported_in_one_line) {
   test::temporary_directory at;
   { EXPECT_TRUE(opened(at / "data")->write({{kind::put, "a", "1"}}).ok()); }
   std::ofstream(at / "data/CURRENT") << "nonsense";

@@ -46,7 +46,7 @@ task<void> call_once_and_forget(echo_server& s) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-TEST(accepting_server, calls_know_the_address_of_their_peer) {
+TEST(accepting_server, calls_have_the_address_of_their_peer) {
   accepting_echo s;
   std::string peer;
   s.serve_once([&peer](std::unique_ptr<once_call> c) { return tell_peer(peer, std::move(c)); });

@@ -133,7 +133,7 @@ TEST(connection_guard, serves_any_number_of_small_calls_without_a_token) {
 }
 
 // gRPC then reads with an empty buffer, too, which is not the end of a connection.
-TEST(connection_guard, serves_large_calls_beside_each_other) {
+TEST(connection_guard, serves_concurrent_large_calls) {
   guarded_echo s(standing::admitted);
   s.run([&] {
     std::vector<std::thread> threads;

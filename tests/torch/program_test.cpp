@@ -176,7 +176,7 @@ class torch_training : public ::testing::Test {
   std::string const example = MUSTER_SOURCE_DIR "/examples/python/data_parallel_torch.py";
 };
 
-TEST_F(torch_training, four_processes_train_and_do_so_again) {
+TEST_F(torch_training, four_processes_train_twice) {
   expect_trained(all(example));
   expect_trained(all(example));
   auto const attempts = store(c).at("attempts");
@@ -362,7 +362,7 @@ TEST_F(torch_programs, use_a_store_at_rank_0_if_requested_or_set_in_the_environm
 }
 
 // muster run makes the cluster that it declares serve the store.
-TEST_F(torch_programs, of_a_run_meet_in_the_cluster_that_it_declares) {
+TEST_F(torch_programs, of_a_run_use_the_cluster_that_it_declares) {
   auto const program = c.write("run.py", R"(import os, runpy, sys
 import torch.distributed as dist
 print("store", os.environ["MASTER_ADDR"], os.environ["TORCHELASTIC_USE_AGENT_STORE"])

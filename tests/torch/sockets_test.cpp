@@ -73,7 +73,7 @@ TEST_F(torch_sockets, answer_and_wake_each_other) {
   EXPECT_EQ(on_torch_store([](tcp_store& s) { return s.view(10).shown.at(0).pid; }), 7u);
 }
 
-TEST_F(torch_sockets, from_elsewhere_are_closed_at_once) {
+TEST_F(torch_sockets, from_other_networks_are_closed_at_once) {
   auto const port = serve({}, "10.0.0.0/8");
   raw_socket a(port);
   EXPECT_TRUE(a.ends());

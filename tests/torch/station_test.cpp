@@ -72,7 +72,7 @@ TEST(torch_tcp_store, next_command_withdraws_a_wait) {
   EXPECT_EQ(s.read(a), u64(0));
 }
 
-TEST(torch_tcp_store, when_all_have_left_the_next_find_no_keys) {
+TEST(torch_tcp_store, store_is_empty_after_all_clients_have_left) {
   clients s;
   auto const a = begin(s, 1);
   s.send(a, say::set("/k", "old"));

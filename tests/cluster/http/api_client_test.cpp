@@ -36,7 +36,7 @@ class api : public ::testing::Test {
   int tokens_ = 0;
 };
 
-TEST_F(api, busy_services_and_broken_connections_are_asked_again) {
+TEST_F(api, busy_services_and_broken_connections_are_retried) {
   http_service const server(one_by_one({{429, "slow down"},
                                         {503, ""},
                                         {200, "{}", {}, way::hang_up},
@@ -52,7 +52,7 @@ TEST_F(api, busy_services_and_broken_connections_are_asked_again) {
   EXPECT_EQ(server.seen()[4].headers.at("authorization"), "Bearer token-5");
 }
 
-TEST_F(api, the_number_of_tries_is_limited_and_told) {
+TEST_F(api, number_of_tries_is_limited_and_reported) {
   http_service const server([](http_seen const&) { return http_reply{503, "overloaded"}; });
   api_limits l;
   l.tries = 3;
@@ -62,7 +62,7 @@ TEST_F(api, the_number_of_tries_is_limited_and_told) {
   EXPECT_EQ(server.seen().size(), 3u);
 }
 
-TEST_F(api, a_server_that_is_gone_is_unreachable_after_all_tries) {
+TEST_F(api, stopped_server_is_unreachable_after_all_tries) {
   std::string url;
   {
     url = http_service([](http_seen const&) { return http_reply{}; }).url();
@@ -135,7 +135,7 @@ TEST_F(api, error_contains_the_message_of_the_service) {
   EXPECT_LT(longest.size(), 400u);
 }
 
-TEST_F(api, faults_of_the_client_are_not_tried_again) {
+TEST_F(api, client_errors_are_not_retried) {
   for (auto const status : {400u, 401u, 403u, 404u, 410u, 501u}) {
     http_service const server([&](http_seen const&) { return http_reply{status, ""}; });
     auto c = client();

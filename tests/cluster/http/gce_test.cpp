@@ -188,7 +188,7 @@ TEST_F(metadata, answer_without_the_google_header_is_rejected) {
   EXPECT_TRUE(holds(fault_of([&] { m.project(); }, code::unreachable), "not from the metadata"));
 }
 
-TEST_F(metadata, a_token_is_kept_until_a_minute_before_it_ends) {
+TEST_F(metadata, token_is_cached_until_a_minute_before_it_expires) {
   cluster::google_metadata m(machine(), {}, time_.source());
   EXPECT_EQ(m.token(), "machine-token");
   time_.advance(3500s);

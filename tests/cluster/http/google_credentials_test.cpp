@@ -145,7 +145,7 @@ TEST_F(google_sign_in, token_is_cached_and_the_file_is_read_again_when_it_expire
   fault_of([&] { credentials.token(); }, code::denied);
 }
 
-TEST_F(google_sign_in, what_is_malformed_names_the_file_and_the_field_and_no_secret) {
+TEST_F(google_sign_in, malformed_file_error_names_file_and_field_and_no_secret) {
   EXPECT_TRUE(holds(fault("{", code::invalid), "bad.json: not JSON"));
   EXPECT_TRUE(holds(fault("{}", code::missing), "bad.json: type is missing"));
   EXPECT_TRUE(holds(fault(R"({"type":"external_account"})", code::invalid),

@@ -7,7 +7,7 @@ namespace {
 
 using code = cluster_error::code;
 
-TEST_F(kubernetes, a_pod_asks_with_its_service_account_over_tls) {
+TEST_F(kubernetes, pod_uses_its_service_account_over_tls) {
   serve({{"app=x", {{"p-0", "Running", "10.0.0.1"}}}}, true);
   auto r = within({{"worker", {"app=x"}}});
   EXPECT_EQ(r.cluster_spec(), spec_of({{"worker", {{0, "10.0.0.1:8470"}}}}));

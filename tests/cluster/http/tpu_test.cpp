@@ -146,7 +146,7 @@ TEST_F(tpu, coordinators_that_cannot_be_are_refused) {
   EXPECT_TRUE(holds(fault_of([&] { tpu_resolver(machine(), o); }), "neither v1 nor v2"));
 }
 
-TEST_F(tpu, local_chips_are_no_cluster) {
+TEST_F(tpu, local_chips_form_no_cluster) {
   auto r = resolver(names{"local"});
   EXPECT_TRUE(r.cluster_spec().empty());
   EXPECT_EQ(r.master(), "");

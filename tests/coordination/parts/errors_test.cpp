@@ -4,7 +4,7 @@
 namespace muster::core::coordination {
 namespace errors_cases {
 
-TEST(failure_record, keeps_the_first_cause_and_tells_casualties_from_victims) {
+TEST(failure_record, keeps_the_first_cause_and_separates_casualties_from_victims) {
   failure_record r;
   EXPECT_FALSE(r.is_casualty(1)) << "nothing has happened";
   r.add_victim(2);
@@ -28,7 +28,7 @@ TEST(failure_record, fails_and_broadcasts_once) {
   EXPECT_EQ(r.broadcast()->message, "first");
 }
 
-TEST(error_polls, one_call_a_task) {
+TEST(error_polls, each_task_has_at_most_one_call) {
   error_polls polls(2);
   EXPECT_EQ(polls.take(0), call_id{});
   polls.add(0, call_id{5});

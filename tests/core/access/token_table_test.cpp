@@ -18,7 +18,7 @@ token made(std::string id, role r = role::viewer) {
   return t;
 }
 
-TEST(token_table, makes_finds_and_revokes) {
+TEST(token_table, creates_finds_and_revokes_tokens) {
   token_table all;
   EXPECT_TRUE(all.step(create_token{made("ci-1")}, now).ok());
   ASSERT_NE(all.find("ci-1"), nullptr);

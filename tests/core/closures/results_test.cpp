@@ -68,7 +68,7 @@ TEST(results, results_of_one_message_are_processed_in_order) {
                                           outcome{s, tokens[0], true, blob("a"), {}}}));
 }
 
-TEST(results, a_stale_handle_is_tried_again_at_once) {
+TEST(results, stale_handle_is_retried_at_once) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});

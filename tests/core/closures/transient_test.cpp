@@ -116,7 +116,7 @@ TEST_F(transient, reports_outside_the_window_are_forgotten) {
   EXPECT_EQ(c.job(job.id).state, job_state::running);
 }
 
-TEST_F(transient, sessions_count_for_themselves) {
+TEST_F(transient, sessions_count_separately) {
   auto const w = c.attach({.slots = 3, .credits = 3});
   for (int i = 0; i < 3; ++i) {
     auto const job = c.open({"f"});

@@ -317,7 +317,7 @@ TEST(datasets, only_functions_of_their_session_can_draw) {
   EXPECT_EQ(b.told()[2], R"({"epoch":0,"epochs":1,"splits":1,"queued":1,"drawn":0,"done":[]})");
 }
 
-TEST(datasets, deal_nothing_to_a_closure_that_is_asked_to_stop_before_its_first_draw) {
+TEST(datasets, closure_asked_to_stop_before_its_first_draw_receives_nothing) {
   datasets_bench b;
   auto const id = b.deal(b.of(1));
   auto stops = b.by(1);

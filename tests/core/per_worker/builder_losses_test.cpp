@@ -79,7 +79,7 @@ TEST_F(builder_losses, returned_build_is_not_counted_and_is_sent_again) {
   EXPECT_EQ(c.job(busy.id).counts.running, 1u);
 }
 
-TEST_F(builder_losses, a_build_that_is_lost_with_its_worker_is_no_failed_call) {
+TEST_F(builder_losses, build_lost_with_its_worker_is_not_a_failed_call) {
   auto const v = create();
   kill(2);
   EXPECT_EQ(counted().failed, 0u);

@@ -33,7 +33,7 @@ TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f", "f"})}), expected);
 }
 
-TEST(capacity, a_session_may_ask_for_its_own_up_to_a_limit) {
+TEST(capacity, session_can_request_its_own_capacity_up_to_a_limit) {
   config small;
   small.queue_capacity = 2;
   small.queue_capacity_max = 4;
@@ -129,7 +129,7 @@ TEST(capacity, queue_with_one_place_closes_and_reopens) {
   EXPECT_TRUE(c.core.has_room(s));
 }
 
-TEST(capacity, streams_are_held_back_while_the_server_is_full_and_all_go_on_after) {
+TEST(capacity, streams_are_held_back_while_the_server_is_full_and_resume_later) {
   for (std::size_t const most : {16u, 4u}) {
     config small;
     small.closures_max = most;

@@ -3,7 +3,7 @@
 namespace muster::core {
 namespace {
 
-TEST(dispatch, idle_slots_are_filled_one_each_in_turn) {
+TEST(dispatch, idle_slots_are_filled_in_turn) {
   cluster c;
   auto const a = c.attach({.slots = 2, .credits = 2});
   auto const b = c.attach({.slots = 2, .credits = 2});

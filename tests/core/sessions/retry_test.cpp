@@ -93,7 +93,7 @@ TEST_F(job_retry, inputs_are_existing_values_or_closures_that_run_again) {
   EXPECT_EQ(inputs[1].view(), "20");
 }
 
-TEST_F(job_retry, an_input_of_another_job_that_failed_or_is_gone_is_named) {
+TEST_F(job_retry, failed_or_removed_input_of_another_job_is_named) {
   auto const source = c.open({"f"});
   c.succeed(w, source[0], "10");
   auto const job = c.open_with({with_args(c, "[]", {{source[0], 0, 1}})});

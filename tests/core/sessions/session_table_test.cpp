@@ -23,7 +23,7 @@ session_spec keyed(std::string key, std::string submitter = {}) {
   return s;
 }
 
-TEST(session_table, knows_a_session_by_id_number_and_key) {
+TEST(session_table, session_is_found_by_id_number_and_key) {
   server_wide wide{time_point{}};
   changes told;
   session_table table{wide, told};

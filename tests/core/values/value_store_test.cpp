@@ -140,7 +140,7 @@ TEST_F(store_test, failed_write_is_logged_and_delays_the_next) {
   EXPECT_EQ(store.take_moves().size(), 1u);
 }
 
-TEST_F(store_test, a_read_is_asked_for_once_and_survives_a_release) {
+TEST_F(store_test, read_is_requested_once_and_survives_a_release) {
   auto const a = ended(job, "123456789012");
   store.write(t0);
   store.written(answer(move_kind::write, a), t0);

@@ -29,7 +29,7 @@ TEST(explain, queued_without_a_worker_that_has_the_function) {
   EXPECT_EQ(c.why(job[0]).why, closure_reason::function_unseen);
 }
 
-TEST(explain, queued_after_the_last_worker_with_the_function_has_gone) {
+TEST(explain, queued_after_the_last_worker_with_the_function_has_left) {
   cluster c;
   auto const w = c.attach();
   c.attach({.functions = {"g"}});
@@ -56,7 +56,7 @@ TEST(explain, queued_behind_others_also_when_the_workers_are_late) {
   }
 }
 
-TEST(explain, queued_while_the_server_goes_down) {
+TEST(explain, queued_while_the_server_shuts_down) {
   cluster c;
   auto const job = c.open({"f"});
   c.step(stop{});

@@ -96,7 +96,7 @@ TEST(attach, returning_worker_gets_its_own_row) {
   EXPECT_EQ(c.task(1).error, "");
 }
 
-TEST(attach, a_worker_that_comes_back_under_another_job_gets_a_row_there) {
+TEST(attach, worker_returning_under_another_job_gets_a_row_there) {
   cluster c;
   auto const w = c.attach({.incarnation = 42, .job = "a"});
   c.lose(w);

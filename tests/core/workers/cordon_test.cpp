@@ -110,7 +110,7 @@ TEST(cordon, builds_wait_for_its_end) {
   EXPECT_EQ(c.held(w).size(), 1u);
 }
 
-TEST(cordon, an_idle_worker_is_no_room_for_a_gang) {
+TEST(cordon, idle_cordoned_worker_is_no_room_for_a_gang) {
   cluster c;
   auto const a = c.attach({.index = 0});
   auto const b = c.attach({.index = 1});

@@ -61,7 +61,7 @@ TEST(drain, of_an_unknown_stream_is_ignored) {
   EXPECT_EQ(c.step(worker_drain{stream_id{9}, true}), effects{});
 }
 
-TEST(drain, a_stale_closure_of_a_draining_worker_goes_to_another) {
+TEST(drain, stale_closure_of_a_draining_worker_moves_to_another) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});

@@ -164,7 +164,7 @@ TEST_F(losses, worker_that_was_draining_is_not_counted) {
   }
 }
 
-TEST_F(losses, closure_that_ends_the_process_of_a_draining_worker_counts_it) {
+TEST_F(losses, closure_that_ends_the_process_of_a_draining_worker_is_counted) {
   auto const f = submit();
   for (int i = 0; i < 3; ++i) {
     auto const w = c.attach();

@@ -80,7 +80,7 @@ TEST_F(num_workers, is_the_number_declared_by_the_session_however_late_workers_a
   EXPECT_EQ(told(), told_numbers{3}) << "closures see the same";
 }
 
-TEST_F(num_workers, a_task_beyond_what_is_declared_builds_nothing) {
+TEST_F(num_workers, task_beyond_the_declared_number_builds_nothing) {
   auto const v = create(c.open({}, declared(1)).id);
   c.attach(builder());
   c.attach(builder());

@@ -116,7 +116,7 @@ TEST(quarantine, clean_disconnect_makes_no_closure_suspect) {
   EXPECT_EQ(c.job(job.id).requeued, 3u);
 }
 
-TEST(quarantine, stops_the_rest_of_a_fail_fast_job_and_asks_nothing_of_the_lost_worker) {
+TEST(quarantine, stops_the_rest_of_a_fail_fast_job_except_on_the_lost_worker) {
   cluster c;
   auto spec = fail_fast();
   spec.max_worker_failures = 1;

@@ -18,7 +18,7 @@ TEST(takeover, new_incarnation_takes_the_task_and_disconnects_the_old_one_for_go
   EXPECT_EQ(c.task(0).state, task_state::connected);
 }
 
-TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_back) {
+TEST(takeover, same_incarnation_replaces_its_dead_stream_and_can_return) {
   cluster c;
   auto const old = c.attach({.incarnation = 1});
   auto const fresh = c.attach({.incarnation = 1});
@@ -84,7 +84,7 @@ TEST(takeover, two_alternating_claims_both_detect_that_the_index_is_in_use) {
   }
 }
 
-TEST(takeover, a_pause_of_the_server_is_no_sign_of_life) {
+TEST(takeover, server_pause_is_not_a_sign_of_life) {
   cluster c;
   c.attach({.index = 9, .host = "one"});
   joining const claim{.index = 9, .incarnation = 42, .host = "two"};
@@ -168,7 +168,7 @@ TEST(takeover, replacement_process_takes_the_task_at_once) {
   }
 }
 
-TEST(takeover, the_work_of_the_old_stream_goes_to_the_new_one) {
+TEST(takeover, closures_of_the_old_stream_move_to_the_new_one) {
   cluster c;
   auto const old = c.attach({.index = 0});
   auto const job = c.open({"f", "f"});

@@ -44,7 +44,7 @@ TEST_F(cluster_log_cases, tasks_and_barriers) {
   EXPECT_EQ(stuck.text, "2 of 3 tasks have arrived; Missing 1: …");
 }
 
-TEST_F(cluster_log_cases, a_declaration_says_when_it_takes_effect) {
+TEST_F(cluster_log_cases, declaration_states_when_it_takes_effect) {
   EXPECT_EQ(told(of_agents::cluster_changed{
                      {{"worker", 2}, {"ps", 1}}, {}, of_agents::takes_effect::with_next_generation})
                 .text,

@@ -49,7 +49,7 @@ TEST(histogram, bucket_contains_the_sum_of_its_durations) {
   EXPECT_EQ(h.sum(), 907s);
 }
 
-TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
+TEST(metrics, cover_a_closure_that_waits_runs_and_succeeds) {
   cluster c;
   auto const job = c.open({"f"});
   c.wait(2s);

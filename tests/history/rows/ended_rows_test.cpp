@@ -84,7 +84,7 @@ TEST_F(rows_test, failures_are_kept_longer_with_their_message) {
   EXPECT_EQ(rows.invalid(), "");
 }
 
-TEST_F(rows_test, of_failures_the_newest_stay) {
+TEST_F(rows_test, newest_failures_are_kept) {
   for (std::size_t i = 0; i < 10 * chunk; ++i) ended(one, closure_state::failed);
   auto const kept = ids(one, ended_rows::failures);
   EXPECT_GE(kept.size(), limits.session_failures_max);
@@ -121,7 +121,7 @@ TEST_F(rows_test, limit_of_zero_keeps_no_rows) {
   EXPECT_EQ(rows.bytes(), 0u);
 }
 
-TEST_F(rows_test, a_forgotten_session_leaves_nothing) {
+TEST_F(rows_test, removed_session_leaves_no_rows) {
   for (std::size_t i = 0; i < 10 * chunk; ++i) ended(one, closure_state::failed);
   rows.close(one);
   EXPECT_EQ(rows.bytes(), 0u);

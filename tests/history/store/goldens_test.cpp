@@ -288,7 +288,7 @@ void expect_reads(kind const& k, std::string const& bytes, std::string const& wa
   EXPECT_EQ(unreadable, 0u) << k.name;
 }
 
-TEST(history_goldens, are_what_the_history_writes) {
+TEST(history_goldens, match_what_the_history_writes) {
   std::vector<golden> all;
   for (auto const& k : kinds())
     for (auto const& bytes : k.records) all.push_back({k.name, "put", {}, bytes});
@@ -313,7 +313,7 @@ TEST(history_goldens, with_fields_in_another_order_are_read) {
   });
 }
 
-TEST(history_goldens, that_are_cut_are_counted) {
+TEST(history_goldens, truncated_records_are_counted) {
   each_committed([](kind const& k, std::string const& bytes) {
     auto const expect_loss = [&k](std::string const& part) {
       std::size_t unreadable = 0;

@@ -50,7 +50,7 @@ struct history_store_test : testing::Test {
   }
 };
 
-TEST_F(history_store_test, the_next_process_reads_it_oldest_first_each_kind_apart) {
+TEST_F(history_store_test, next_process_reads_each_kind_oldest_first) {
   write(history_kind::events, {"a", "b", "c"});
   write(history_kind::spans, {"x"});
   auto const a = open();
@@ -164,7 +164,7 @@ TEST_F(history_store_test, torn_end_loses_only_that_record) {
   EXPECT_EQ(all(*open(), history_kind::events), (std::vector<std::string>{"a"}));
 }
 
-TEST_F(history_store_test, bytes_beyond_the_limit_take_the_oldest) {
+TEST_F(history_store_test, bytes_beyond_the_limit_remove_the_oldest_records) {
   history_limits limits;
   limits.bytes_max = 4 << 20;
   limits.waiting_bytes_max = 64 << 20;
@@ -254,7 +254,7 @@ TEST_F(history_store_test, scan_resumes_at_a_position_and_stops_on_request) {
 }
 
 // The store is open for writing at the same time.
-TEST_F(history_store_test, a_reader_answers_beside_the_writer) {
+TEST_F(history_store_test, reader_answers_while_the_writer_writes) {
   auto const a = open();
   a->start();
   history_reader reader;

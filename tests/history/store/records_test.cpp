@@ -191,7 +191,7 @@ TEST(history_records, lose_only_the_rows_that_are_damaged) {
   EXPECT_EQ(unreadable, 1u);
 }
 
-TEST(history_records, that_cannot_be_read_are_counted) {
+TEST(history_records, unreadable_records_are_counted) {
   for (auto const* const bytes : {"\xff\xff\xff", "nonsense"}) {
     std::size_t n = 0;
     (void)events_from(bytes, &n);
@@ -206,7 +206,7 @@ TEST(history_records, that_cannot_be_read_are_counted) {
   }
 }
 
-TEST(history_records, that_cannot_be_read_give_nothing) {
+TEST(history_records, unreadable_records_yield_nothing) {
   for (std::string const bytes : {"\xff\xff\xff", "nonsense", ""}) {
     EXPECT_TRUE(events_from(bytes).empty());
     EXPECT_TRUE(machines_from(bytes).empty());

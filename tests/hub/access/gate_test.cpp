@@ -138,7 +138,7 @@ TEST_F(access, continues_with_the_new_secret_after_a_rotation) {
   EXPECT_EQ(ended, std::vector{t.token.id});
 }
 
-TEST_F(access, is_written_down_without_the_secret) {
+TEST_F(access, stored_token_contains_no_secret) {
   auto const t = make(core::role::viewer);
   ASSERT_EQ(written.size(), 1u);
   auto const secret = t.credential.substr(t.credential.rfind('.') + 1);

@@ -115,7 +115,7 @@ test::field_coverage coverage() {
   return all;
 }
 
-TEST(journal_goldens, are_what_the_journal_writes) {
+TEST(journal_goldens, match_what_the_journal_writes) {
   std::vector<golden> all;
   for (auto const& s : all_scenes())
     for (auto const& c : s.batch) all.push_back({s.name, word(c.what), c.key, c.value});
@@ -142,7 +142,7 @@ TEST(journal_goldens, are_unchanged_after_loading) {
   }
 }
 
-TEST(journal_goldens, of_the_format_are_read) {
+TEST(journal_goldens, format_entries_are_readable) {
   for (auto const& [name, of_it] : committed()) {
     if (!is_format(of_it.begin()->first) || name == "empty format") continue;
     auto const f = read_format(stored(of_it));
@@ -172,7 +172,7 @@ TEST(journal_goldens, with_fields_in_another_order_are_loaded) {
 }
 
 // Unreadable attempt records are skipped; all other unreadable entries are errors.
-TEST(journal_goldens, that_are_cut_are_refused) {
+TEST(journal_goldens, truncated_entries_are_refused) {
   auto const expect_refused = [](auto const& name, auto const& key, auto const& part) {
     auto const back = reencoded(stored(with(name, key, part)));
     if (key.starts_with('x')) {
@@ -290,7 +290,7 @@ TEST(journal_goldens, show_every_enumerator) {
 }
 
 // Entries of older servers lack the newer fields.
-TEST(journal_goldens, of_older_servers_get_defaults) {
+TEST(journal_goldens, entries_of_older_servers_get_defaults) {
   auto all = committed().at("full program");
   for (auto& [key, value] : all) {
     if (!key.starts_with('g')) continue;

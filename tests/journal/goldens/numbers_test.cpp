@@ -81,7 +81,7 @@ wire::AttemptRecord record(attempt_record const& r) {
   return last<wire::AttemptRecord>(batch);
 }
 
-TEST(stored_numbers, of_clusters) {
+TEST(stored_numbers, of_clusters_never_change) {
   expect_numbers(numbers::error_delivery, 0,
                  [](auto e) { return spec_with([e](auto& s) { s.errors = e; }).error_delivery(); });
   expect_numbers(numbers::agent_wire, 0,
@@ -108,7 +108,7 @@ TEST(stored_numbers, of_clusters) {
   });
 }
 
-TEST(stored_numbers, of_jobs) {
+TEST(stored_numbers, of_jobs_never_change) {
   expect_numbers(numbers::on_error, 0, [](auto e) {
     job_fact f;
     f.spec.on_error = e;
@@ -131,7 +131,7 @@ TEST(stored_numbers, of_jobs) {
   });
 }
 
-TEST(stored_numbers, of_closures) {
+TEST(stored_numbers, of_closures_never_change) {
   expect_numbers(numbers::encoding, 0, [](auto e) {
     closure_fact f;
     f.value = blob("", e);
@@ -179,7 +179,7 @@ TEST(stored_numbers, default_blame_is_stored_as_0) {
   }
 }
 
-TEST(stored_numbers, of_programs) {
+TEST(stored_numbers, of_programs_never_change) {
   expect_numbers(numbers::store_place, 0,
                  [](auto e) { return program_with([e](auto& s) { s.store = e; }).store(); });
   expect_numbers(numbers::hang_policy, 0,
@@ -214,7 +214,7 @@ TEST(stored_numbers, of_programs) {
   });
 }
 
-TEST(stored_numbers, of_records_of_attempts) {
+TEST(stored_numbers, of_attempt_records_never_change) {
   expect_numbers(numbers::attempt_event, 0, [](auto e) {
     attempt_record r;
     r.events.push_back({{}, e, {}, {}});
@@ -227,7 +227,7 @@ TEST(stored_numbers, of_records_of_attempts) {
   });
 }
 
-TEST(stored_numbers, of_tokens) {
+TEST(stored_numbers, of_tokens_never_change) {
   expect_numbers(numbers::role, 0, [](auto e) {
     token t;
     t.role = e;
