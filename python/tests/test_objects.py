@@ -281,7 +281,7 @@ def test_lost_task_is_unavailable_for_all_users_of_its_object(with_ps: Cluster) 
     with pytest.raises(muster.UnavailableError, match="ps:0") as lost:
         slow.fetch(20)
     assert lost.value.dependency == ["ps:0"]
-    with pytest.raises(muster.UnavailableError, match="'weights' is lost with ps:0"):
+    with pytest.raises(muster.UnavailableError, match="'weights' was lost together with ps:0"):
         theirs.add().fetch(20)
     for session in (c, other):  # as in TensorFlow, each session raises it once
         with pytest.raises(muster.UnavailableError, match="ps:0"):
@@ -474,7 +474,7 @@ def test_lost_object_reports_the_reason(make_cluster: Callable[..., Cluster]) ->
     os.kill(pid, signal.SIGKILL)
     until(lambda: shown(cluster, lost)["state"] == "LOST", "it is lost")
     assert shown(cluster, lost)["reason"] in ("TASK_LEFT", "TASK_AWAY", "REPLACED")
-    assert "is lost with ps:0" in objects(cluster, "show", lost).stdout
+    assert "was lost together with ps:0" in objects(cluster, "show", lost).stdout
 
 
 def test_object_without_a_task_goes_to_the_connected_task_with_the_fewest(make_cluster: Callable[..., Cluster]) -> None:

@@ -412,6 +412,6 @@ OPERATION_PARAMETERS: dict[str, dict[str, str]] = {
     "listJobs": {"state": "only this state; UNFINISHED is QUEUED or RUNNING"},
     "getClosure": {"job": "session of the closure; finds a remembered row"},
     "explainClosure": {"job": "session of the closure; finds a remembered row"},
-    "listTasks": {"job": "only tasks of this role"},
+    "listTasks": {"job": "only tasks with this role"},
     "listObjects": {"task": "only objects of this task, or of a role: `ps:0`, `ps`"},
 }

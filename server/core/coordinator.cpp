@@ -118,7 +118,7 @@ void coordinator::state::expire_calls() {
       bool const again = values.find_rebuilding(w.closure) != nullptr;
       bool const reading = c == no_slot || ended(closures[c].state());
       step.answer(call, {code::deadline_exceeded,
-                         text(w.closure) + (again     ? " was lost and is being computed again"
+                         text(w.closure) + (again     ? " was lost and is being recomputed"
                                             : reading ? " is still being read from disk"
                                                       : " has not finished")});
     }

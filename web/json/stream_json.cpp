@@ -185,7 +185,7 @@ schema::json trace_json::schema() {
   auto const event = object({{"ph", one_of({"X", "M"})},
                              {"name", text()},
                              {"cat", text(), optional},
-                             {"pid", described(count(), "number of a host or cluster")},
+                             {"pid", described(count(), "host or cluster number")},
                              {"tid", described(count(), "slot number within a task")},
                              {"ts", described(count(), "us since the epoch"), optional},
                              {"dur", count(), optional},

@@ -204,7 +204,7 @@ void members(member_list const& m, core::closure_view const& c,
   m("job", c.job);
   m("index", c.index);
   m("function", c.function);
-  m.some("display_name", c.display_name, "name of the called function; missing if unknown");
+  m.some("display_name", c.display_name, "name of the called function; missing if it is unknown");
   m.some("callable", absl::BytesToHexString(c.callable), "hexadecimal SHA-256 of the callable");
   m("state", c.state);
   m("cancel_requested", c.cancel_requested);

@@ -109,7 +109,7 @@ void add_system_routes(std::vector<route>& to) {
                            "only figures of this cluster, without the server's uptime and rates"}})
                    .responds_with("Overview", schema_of<counters>)
                    .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/version", get_version, "getVersion", "Get the version of the server")
+  to.push_back(get("/api/v1/version", get_version, "getVersion", "Get the server version")
                    .responds_with("Version", schema_of_members<version_members>));
   to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "Get this description")
                    .responds_with("OpenApi"));

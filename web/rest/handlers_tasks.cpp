@@ -236,7 +236,7 @@ void add_task_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
                    "List tasks and their health: closure workers, then agents")
                    .with({choice_parameter("state", states, "only tasks in this state"),
-                          {"job", query_kind::text, "only tasks of this role"},
+                          {"job", query_kind::text, "only tasks with this role"},
                           limit_parameter,
                           page_token_parameter("ta")})
                    .responds_with("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
@@ -255,7 +255,7 @@ void add_task_routes(std::vector<route>& to) {
                          schema_of<core::task_view, core::time_point, std::optional<machine>>)
           .also(409, "The task is not connected"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/error", report_task_error,
-                    "reportTaskError", "Report an error of an agent's task to the other tasks")
+                    "reportTaskError", "Report an error in an agent's task to the other tasks")
                    .takes(body_kind::json, "TaskError", R"({"message":"the disk is full"})")
                    .responds_with("AgentView")
                    .also(409, "The task is not connected or already has an error")
@@ -268,7 +268,8 @@ void add_task_routes(std::vector<route>& to) {
                     "uncordonTask", "Uncordon a task")
                    .responds_with("WorkerView"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
-                   "listWorkerClosures", "List the closures that a worker runs or has prefetched")
+                   "listWorkerClosures",
+                   "List the closures that a worker is running or has prefetched")
                    .responds_with("WorkerClosures", schema_of_members<hands_members>));
 }
 

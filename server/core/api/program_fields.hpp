@@ -25,10 +25,7 @@ constexpr auto fields_of(std::type_identity<hang>) {
       field(1, "evidence", &t::evidence), field(2, "rank", &t::rank).show(if_known),
       field(3, "task", &t::task).show(if_set), field(4, "host", &t::host).show(if_set),
       field(5, "line", &t::line).as_bytes().show(if_set).text("the top line of the rank's stack"),
-      field(6, "process", &t::process)
-          .as_bytes()
-          .show(if_set)
-          .text("state of the process in the kernel"),
+      field(6, "process", &t::process).as_bytes().show(if_set).text("kernel state of the process"),
       field(7, "barrier", &t::barrier)
           .as_bytes()
           .show(if_set)

@@ -75,7 +75,7 @@ void object_table::lose(time_point now, task_name const& t, task& at, object_end
                                           : "object '" + o.spec.name + "'";
     failure const lost{failure_kind::dependency_lost,
                        "",
-                       "UNAVAILABLE: " + what + " is lost with " + text(t) + ": " + why,
+                       "UNAVAILABLE: " + what + " was lost together with " + text(t) + ": " + why,
                        "",
                        text(t),
                        0,

@@ -224,7 +224,7 @@ class component_builds {
       for (auto const& [task, c] : v.components)
         if ((c.state == value_state::aborted) != (c.stream == stream_id{}))
           return text(id) +
-                 " is ABORTED on a connected worker, or not ABORTED on a disconnected one";
+                 " is ABORTED on a connected worker, or not ABORTED on a disconnected worker";
     }
     for (auto const& [at, stream, id] : again_) {
       auto const it = entries_.find(id);

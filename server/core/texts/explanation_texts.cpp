@@ -101,7 +101,7 @@ std::string elsewhere(explanation const& e) {
   auto const& place = *e.place;
   if (place.bytes > 0) said += ", " + counted(place.bytes, "byte") + ",";
   if (place.holders.empty())
-    return said + " is not available now: it was in the memory of a worker";
+    return said + " is currently not available: it was in the memory of a worker";
   return said + " is in the memory of " + list_of(place.holders) +
          ", not of the worker that runs the closure";
 }

@@ -17,7 +17,7 @@ TEST_F(objects, are_lost_with_their_task) {
   g.wait_for(1);
   EXPECT_EQ(ps->stop(), 0) << "a method that runs is asked to stop";
   auto const e = thrown_by<unavailable_error>([&] { n.fetch(); });
-  EXPECT_TRUE(says(e.message(), "object 'm' is lost with ps:0")) << e.message();
+  EXPECT_TRUE(says(e.message(), "object 'm' was lost together with ps:0")) << e.message();
   EXPECT_EQ(e.failure().dependencies, std::vector<std::string>{"ps:0"});
   EXPECT_EQ(n.status(), value_status::aborted);
   EXPECT_THROW(o.call<int>("pass").fetch(), unavailable_error);

@@ -249,7 +249,8 @@ TEST_F(variables, lost_task_is_named_by_its_variables) {
   v.assign(1).fetch();
   second.reset();
   auto const e = thrown_by<unavailable_error>([&] { v.read().fetch(); });
-  EXPECT_NE(e.message().find("'w/part_1' is lost with ps:1"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("'w/part_1' was lost together with ps:1"), std::string::npos)
+      << e.message();
 }
 
 }  // namespace

@@ -166,8 +166,9 @@ TEST(object_table, new_incarnation_receives_no_calls_of_a_lost_object) {
   EXPECT_EQ(said.answers[0].why.dependencies, std::vector<std::string>{"ps:0"});
   EXPECT_EQ(said.losses.size(), 2u) << "everybody who used it";
   b.call(s, 3, id);
-  EXPECT_NE(b.pending_output().answers.at(0).why.message.find("'weights' is lost with ps:0"),
-            std::string::npos);
+  EXPECT_NE(
+      b.pending_output().answers.at(0).why.message.find("'weights' was lost together with ps:0"),
+      std::string::npos);
   EXPECT_FALSE(b.table.find(other, "weights")) << "its name is free";
 }
 

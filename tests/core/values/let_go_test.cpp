@@ -218,7 +218,7 @@ TEST_F(released_inputs, too_many_levels_of_lost_inputs_are_refused) {
   lost(last);
   auto const r = c.ask(await_value{{}, last, never});
   ASSERT_TRUE(r);
-  EXPECT_NE(r->status.message.find("more than 128 levels of its inputs were lost as well"),
+  EXPECT_NE(r->status.message.find("more than 128 levels of its inputs were also lost"),
             std::string::npos)
       << r->status.message;
 }

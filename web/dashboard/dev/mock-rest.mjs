@@ -126,7 +126,7 @@ function objects(began) {
     since_ms: Date.now() - n * 31_000,
     ...more,
   });
-  const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' is lost with ps:2: it was disconnected for longer than 10000 ms" };
+  const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' was lost together with ps:2: it was disconnected for longer than 10000 ms" };
   return [
     object(8, 'ps:3', 'PENDING', { name: 'weights.3', calls: { waiting: 4, executing: 0, answered: 0 } }),
     object(7, 'ps:1', 'STARTING', { class: 'Tokenizer', calls: { waiting: 1, executing: 0, answered: 0 } }),

@@ -158,8 +158,8 @@ function Cancel({ barrier: b }: { barrier: BarrierRow }) {
       run={() => send('POST', api(`clusters/${encodeURIComponent(b.cluster)}/barriers/${encodeURIComponent(b.id)}/cancel`))}
     >
       <p>
-        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so do tasks that
-        arrive later. Most programs exit on this error.
+        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'is' : 'are'} waiting there in cluster <bdi>{b.cluster}</bdi> will immediately get an error, and so will tasks that arrive later. Most
+        programs exit on this error.
       </p>
     </Action>
   );

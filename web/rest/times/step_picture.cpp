@@ -89,17 +89,16 @@ void step_picture::write_spans(member_list const& m) const {
                    [](auto const& a, auto const& b) { return a.ended < b.ended; });
   m.list("rank", sorted, [](step_span const& s) { return s.rank; });
   m.list(
-      "step", sorted, [](step_span const& s) { return s.step; },
-      "number of the last step of the entry");
+      "step", sorted, [](step_span const& s) { return s.step; }, "number of the entry's last step");
   m.list(
       "end_us", sorted, [this](step_span const& s) { return (s.ended - q_.from).count(); },
       "end of the step, after from_ms");
   m.list(
       "took_us", sorted, [](step_span const& s) { return s.took.count(); },
-      "total duration of the steps of the entry");
+      "total duration of the entry's steps");
   m.list(
       "count", sorted, [](step_span const& s) { return s.count; },
-      "steps of the entry; more than 1 if short steps are combined");
+      "number of steps in the entry; more than 1 if short steps are combined");
   m.list("longest_us", sorted, [](step_span const& s) { return s.longest.count(); });
 }
 

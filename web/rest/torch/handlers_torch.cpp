@@ -125,7 +125,7 @@ void torch_keys_members(member_list const& m, torch_keys const& k) {
   m("attempt", k.attempt);
   m.list("keys", k.keys, [](member_list const& of, torch::key_view const& one) {
     key_members(of, one.key);
-    of("bytes", one.bytes, "size of the value");
+    of("bytes", one.bytes, "value size in bytes");
   });
   m.when(k.more)("next_page_token",
                  page_token('t', k.keys.empty() ? std::string() : k.keys.back().key));

@@ -19,11 +19,11 @@ std::string admission::why_not_again(slot c) const {
     return "it has already been recomputed " + std::to_string(value_store::runs_max) + " times";
   if (rebuild_depth_ >= value_store::depth_max)
     return "more than " + std::to_string(value_store::depth_max) +
-           " levels of its inputs were lost as well";
+           " levels of its inputs were also lost";
   auto const* d = r.details.get();
   if (!d || !d->extras) return {};
   for (auto const v : d->extras->per_worker)
-    if (!core_.builds.find(v)) return text(v) + ", which it needs, was released";
+    if (!core_.builds.find(v)) return text(v) + ", which the closure needs, was released";
   for (std::size_t k = 0; k < d->input_ids.size(); ++k)
     if (core_.closures.find(d->input_ids[k]) == no_slot && !small_input(*d, k))
       return "its own input: " + texts_.unknown_value(d->input_ids[k]).message;

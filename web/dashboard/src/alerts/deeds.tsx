@@ -21,7 +21,7 @@ export function DeedButton({ deed, title, why }: { deed: Deed; title: string; wh
   if (deed.does === 'restart')
     return (
       <Action testid="deed-restart" label="Restart" title="Restart this program?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarting.">
-        <p>All ranks are stopped and start again as a new attempt.</p>
+        <p>All ranks will be stopped and restarted as a new attempt.</p>
       </Action>
     );
   return (

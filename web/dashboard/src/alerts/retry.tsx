@@ -79,11 +79,11 @@ export function Retry({ id, counts, retryable, stay }: Props) {
       done="A new job was submitted."
     >
       <p>
-        A new job runs{' '}
+        A new job will run{' '}
         {!counts
           ? 'the failed and cancelled closures'
           : [failed > 0 && `the ${plural(failed, 'closure')} that failed`, cancelled > 0 && `the ${count(cancelled)} that were cancelled`].filter(Boolean).join(' and ')}{' '}
-        again, with the same arguments and options. Closures that succeeded are not run again.
+        again, with the same arguments and options. Closures that succeeded will not be run again.
       </p>
     </Action>
   );

@@ -130,7 +130,7 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
             done="The per-worker value was released."
           >
             <p>
-              Workers delete it when no closure needs it. Currently {plural(v.users, 'closure')} {v.users === 1 ? 'needs' : 'need'} it.
+              Workers will delete it when no closure needs it. Currently {plural(v.users, 'closure')} {v.users === 1 ? 'needs' : 'need'} it.
             </p>
           </Action>
         </p>

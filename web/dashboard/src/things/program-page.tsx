@@ -130,19 +130,19 @@ function Deeds({ p }: { p: ProgramView }) {
         <>
           {p.attempt > 0 && (
             <Action {...right} testid="restart-program" label="Restart" title={`Restart ${p.name}?`} yes="Restart" run={order('restart')} done={`${p.name} is restarting.`}>
-              <p>Its {ranks} are stopped and start again as a new attempt. This does not count as a restart.</p>
+              <p>Its {ranks} will be stopped and restarted as a new attempt. This does not count as a restart.</p>
             </Action>
           )}
           <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to stop?`} yes="Stop" run={order('stop')} done={`${p.name} was asked to stop.`}>
             <p>
-              Its {ranks} receive SIGTERM, and SIGKILL after {span(p.grace_ms)}. The program succeeds if all ranks exit with status 0.
+              Its {ranks} will receive SIGTERM, and SIGKILL after {span(p.grace_ms)}. The program will succeed if all ranks exit with status 0.
             </p>
           </Action>
         </>
       )}
       {!over(p) && (
         <Action {...right} testid="cancel-program" label="Cancel" title={`Cancel ${p.name}?`} yes="Cancel the program" danger run={order('cancel')} done={`${p.name} was cancelled.`}>
-          <p>Its {ranks} are stopped, and the program ends as cancelled.</p>
+          <p>Its {ranks} will be stopped, and the program will end as cancelled.</p>
         </Action>
       )}
       {over(p) && (
@@ -159,7 +159,7 @@ function Deeds({ p }: { p: ProgramView }) {
           }}
           done={`${p.name} was deleted.`}
         >
-          <p>The program and its attempts are removed from the list. Its logs will be lost.</p>
+          <p>The program and its attempts will be removed from the list. Its logs will be lost.</p>
         </Action>
       )}
       <Commands lines={programCommands(p, location.origin)} />

@@ -94,14 +94,14 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
       ) : (
         <Action atOnce testid="cordon" label="Cordon" title={`Cordon ${task}?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
           <p>
-            {w.running > 0 ? `${plural(w.running, 'running closure')} will finish` : 'The worker is idle'}; prefetched closures move to other workers. The worker stays connected and receives no new
-            closures until it is uncordoned.
+            {w.running > 0 ? `${plural(w.running, 'running closure')} will finish` : 'The worker is idle'}; prefetched closures will move to other workers. The worker will stay connected but receive
+            no new closures until it is uncordoned.
           </p>
         </Action>
       )}
       {here && !w.draining && (
         <Action testid="drain" label="Drain" title={`Drain ${task}?`} yes="Drain" danger run={order('drain')} done={`${task} is draining.`}>
-          <p>The worker finishes its running closures and receives no new closures. Then its process exits; to use the worker again, start it again.</p>
+          <p>The worker will finish its running closures and receive no new closures. Then its process will exit; to use the worker again, restart it.</p>
         </Action>
       )}
       <a class="button" href={address('/stream', { tasks: task })} onClick={follow}>
