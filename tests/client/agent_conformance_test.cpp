@@ -202,7 +202,7 @@ TEST(agent_conformance, CancelBarrier_NonExistent_BeginsCancelled) {
   all[0]->cancel_barrier("b");
   EXPECT_EQ(raised_by<coordination_barrier_error>([&] { all[0]->barrier("b", long_time); }).code(),
             coordination_code::cancelled);
-  EXPECT_EQ(all[0]->barrier("b", long_time), 1) << "that was its first use";
+  EXPECT_EQ(all[0]->barrier("b", long_time), 1) << "the barrier was used once before";
 }
 
 }  // namespace

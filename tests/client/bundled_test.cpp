@@ -26,7 +26,7 @@ class bundled : public testing::Test {
     } catch (closure_error const& e) {
       return e.failure();
     }
-    ADD_FAILURE() << name << " gave a value";
+    ADD_FAILURE() << name << " returned a value";
     return {};
   }
 };

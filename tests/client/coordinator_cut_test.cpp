@@ -100,7 +100,7 @@ TEST_F(coordinator_cut, running_calls_continue_and_report_after_reconnecting) {
   EXPECT_EQ(held.status(), value_status::not_ready);
   wire.mend();
   EXPECT_EQ(held.fetch(seconds(60)), 1);
-  EXPECT_EQ(holding, 1) << "it ran once";
+  EXPECT_EQ(holding, 1) << "the call ran once";
 }
 
 TEST_F(coordinator_cut, resent_submitted_calls_still_keep_their_own_errors) {
@@ -181,8 +181,7 @@ TEST_F(coordinator_cut, gang_scheduled_during_an_outage_starts_together) {
 TEST_F(coordinator_cut, resent_gang_with_large_arguments_remains_one_gang) {
   std::vector<std::tuple<std::string>> const members(5, std::string(100'000, 'x'));
   auto const waits = [this](std::uint64_t closures) {
-    EXPECT_EQ(c->schedule<int>("square", 2).fetch(seconds(60)), 4)
-        << "what was sent before is there";
+    EXPECT_EQ(c->schedule<int>("square", 2).fetch(seconds(60)), 4) << "earlier calls have arrived";
     auto const counts =
         server.on_engine([](server::hub& h) { return h.state().overview(h.now()).closures; });
     EXPECT_EQ(counts.queued, closures);

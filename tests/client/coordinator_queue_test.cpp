@@ -107,7 +107,7 @@ TEST_F(leaving, detached_session_finishes_its_work) {
     auto const job = core.sessions().list({}, 1).items.at(0);
     return !job.attached && job.detached && job.counts.succeeded == 2;
   }));
-  EXPECT_THROW(v.fetch(), cancelled_error) << "this process does not hear of it";
+  EXPECT_THROW(v.fetch(), cancelled_error) << "this process gets no outcome";
 }
 
 TEST(parameter_server_failure, ends_the_process_with_the_requested_status) {
@@ -135,11 +135,12 @@ TEST_F(coordinator, join_ignores_calls_scheduled_after_it) {
   context.poll();  // starts to wait
   auto const after = c->schedule<int>("gate");
   context.run_for(std::chrono::seconds(60));
-  ASSERT_EQ(joining.wait_for(milliseconds(0)), std::future_status::ready) << "it waits for both";
+  ASSERT_EQ(joining.wait_for(milliseconds(0)), std::future_status::ready)
+      << "join waits for both calls";
   EXPECT_TRUE(joining.get());
   EXPECT_EQ(before.fetch(), 2);
   EXPECT_EQ(after.status(), value_status::not_ready);
-  EXPECT_FALSE(c->join(milliseconds(10))) << "a join that comes later waits for it";
+  EXPECT_FALSE(c->join(milliseconds(10))) << "a later join waits for the call";
   g.open();
   EXPECT_TRUE(c->join());
 }

@@ -54,7 +54,8 @@ TEST_F(coordinator, keyword_arguments_follow_positional_arguments) {
   EXPECT_EQ(c->schedule<int>("subtract", 10, keyword("from", 50)).fetch(), 40);
   EXPECT_EQ(c->schedule<int>("subtract", keyword("from", 50), keyword("what", 8)).fetch(), 42);
   auto const v = c->schedule<int>("add", 1, 2);
-  EXPECT_EQ(c->schedule<int>("subtract", 1, keyword("from", v)).fetch(), 2) << "an output, too";
+  EXPECT_EQ(c->schedule<int>("subtract", 1, keyword("from", v)).fetch(), 2)
+      << "an output is accepted as well";
   EXPECT_EQ(c->with({.priority = 3})
                 .schedule<int>("subtract", keyword("what", v), keyword("from", 5))
                 .fetch(),
@@ -130,7 +131,7 @@ TEST_F(coordinator, error_has_all_details_and_is_raised_once) {
   }
   EXPECT_TRUE(c->join());
   EXPECT_TRUE(c->done());
-  EXPECT_THROW(bad.fetch(), closure_error) << "the value keeps its own";
+  EXPECT_THROW(bad.fetch(), closure_error) << "the value keeps its error";
   EXPECT_EQ(c->failures().size(), 1u);
   EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2);
 }
@@ -160,7 +161,7 @@ TEST_F(coordinator, exactly_one_of_many_callers_gets_the_error) {
   }
 }
 
-TEST_F(coordinator, error_is_raised_once_no_call_of_its_generation_runs) {
+TEST_F(coordinator, error_is_raised_after_all_calls_of_its_generation_ended) {
   std::vector<remote_value<int>> running;
   for (int i = 0; i < 2; ++i) running.push_back(c->schedule<int>("gate"));
   g.wait_for(2);
@@ -176,7 +177,7 @@ TEST_F(coordinator, each_kind_of_error_has_its_own_type) {
   auto const v = c->schedule<int>("nobody.has.this");
   v.cancel();
   EXPECT_THROW(v.fetch(), cancelled_error);
-  EXPECT_TRUE(c->join()) << "a cancelled closure is no error";
+  EXPECT_TRUE(c->join()) << "a cancelled closure is not an error";
   auto const slow = c->with({.deadline = milliseconds(20)}).schedule<int>("nobody.has.this");
   try {
     slow.fetch();
@@ -259,7 +260,7 @@ TEST_F(dying, closure_fails_after_three_processes_die_by_default) {
   end_processes(3);
   try {
     value.fetch(milliseconds(10'000));
-    ADD_FAILURE() << "it has a value";
+    ADD_FAILURE() << "the closure has a value";
   } catch (aborted_error const& e) {
     EXPECT_NE(std::string(e.what()).find("its process 7 was killed by SIGSEGV"), std::string::npos)
         << e.what();

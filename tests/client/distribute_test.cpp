@@ -189,7 +189,7 @@ TEST_F(distribute, tf_config_is_used_unless_a_cluster_is_given) {
   o.cluster = cluster_spec({{"worker", two}});
   o.task_type = "worker";
   o.task_id = 0;
-  EXPECT_EQ(master(), "cake://a:1") << "the layer is TF_CONFIG's all the same";
+  EXPECT_EQ(master(), "cake://a:1") << "the RPC layer is still that of TF_CONFIG";
 }
 
 TEST_F(distribute, missing_task_index_is_an_error) {

@@ -76,15 +76,15 @@ TEST(executor, runs_other_calls_while_calls_wait) {
     r.e.set_waiting(held.waiting());
   };
   tell({}, 1);
-  EXPECT_TRUE(told.empty()) << "it keeps its slot for a while";
+  EXPECT_TRUE(told.empty()) << "the job keeps its slot for a while";
   tell(held_closures::slot_kept, 0);
-  EXPECT_TRUE(told.empty()) << "the server grants none";
+  EXPECT_TRUE(told.empty()) << "the server grants no releases";
   tell(held_closures::slot_kept, 1);
   EXPECT_EQ(told, (std::vector{std::pair(std::uint64_t{1}, true)}));
   r.e.push(std::span(jobs).subspan(1, 1));
   begun.acquire();
   tell(held_closures::slot_kept, 1);
-  EXPECT_EQ(told.size(), 1u) << "no more than are granted";
+  EXPECT_EQ(told.size(), 1u) << "at most as many as are granted";
   tell(held_closures::slot_kept, 2);
   EXPECT_EQ(held.waiting(), 2u);
   r.e.push(std::span(jobs).subspan(2, 1));
@@ -262,7 +262,7 @@ TEST_F(after_a_break, kept_answers_are_limited_by_number_and_bytes) {
   }
   auto const kept = held.offer(now);
   ASSERT_EQ(kept.size(), held_closures::answers_max);
-  EXPECT_EQ(kept.front()->closure, 7u) << "the oldest went first";
+  EXPECT_EQ(kept.front()->closure, 7u) << "the oldest answer was dropped first";
   auto const large = add(10'000, true, true);
   large->result.bytes.resize(held_closures::answer_bytes_max);
   held.answered(*large, now, 0);

@@ -136,7 +136,7 @@ TEST_F(kept_answers, worker_at_the_limit_starts_no_closure) {
   EXPECT_EQ(worker.join(), 0);
   EXPECT_EQ(calls_at_retraction, most);
   EXPECT_EQ(calls, most + 1)
-      << "the one that was retracted ran nowhere, the other when there was room";
+      << "the retracted closure never ran, and the other ran once there was room";
 }
 
 TEST_F(kept_answers, are_dropped_if_the_next_server_sends_no_acknowledgements) {

@@ -52,7 +52,7 @@ TEST_F(coordinator, output_of_another_type_names_the_function) {
   auto const sum = c->schedule<std::string>("add", 1, 2);
   try {
     sum.fetch();
-    FAIL() << "3 is no string";
+    FAIL() << "3 is not a string";
   } catch (boost::system::system_error const& e) {
     EXPECT_STREQ(e.what(), "the output of 'add' is not a string: 3");
   }

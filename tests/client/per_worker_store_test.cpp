@@ -136,7 +136,7 @@ TEST(per_worker_objects, can_be_nested_in_structures) {
   });
   EXPECT_EQ(of(list, at("[null,@,null]")), "207");
   EXPECT_EQ(of(list, "[]"), "0");
-  EXPECT_EQ(of(list, at("@")), "argument 1: expected an array, got an object") << "no list";
+  EXPECT_EQ(of(list, at("@")), "argument 1: expected an array, got an object") << "not a list";
   EXPECT_EQ(of(list, "[1]"),
             "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 1");
   auto const deep = make_raw([](std::map<std::string, std::tuple<int, std::array<shared, 1>>> m) {

@@ -13,7 +13,7 @@ constexpr auto python = "/usr/bin/python3";
 
 struct preloads_of_ranks : ranks_of_a_worker {
   void SetUp() override {
-    if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
+    if (::access(python, X_OK) != 0) GTEST_SKIP() << "needs Python";
     ::signal(SIGPIPE,
              SIG_IGN);  // as in `muster worker`, since launchers can die during a write
   }
@@ -80,14 +80,15 @@ TEST_F(preloads_of_ranks, are_reused_by_the_next_attempt_of_the_program) {
     heard h(s);
     ASSERT_TRUE(h.until(0, 1));
     EXPECT_NE(h.ends[0].not_started(), "");
-    EXPECT_TRUE(h.ends[0].stopped()) << "which is no failure of the program";
+    EXPECT_TRUE(h.ends[0].stopped()) << "this is not a failure of the program";
     s->Write(order(5));
     heard next(s);
     ASSERT_TRUE(next.until(1, 1));
     EXPECT_EQ(next.ends[0].exit_status(), 0u);
   }});
   set_log({});
-  EXPECT_FALSE(alive(std::stoi(read_file(file("where5"))))) << "it has gone with the worker";
+  EXPECT_FALSE(alive(std::stoi(read_file(file("where5")))))
+      << "the fork server has ended with the worker";
 }
 
 TEST_F(preloads_of_ranks, failed_preload_is_reported_with_its_reason) {

@@ -35,7 +35,7 @@ TEST(rank_table, start_and_end_are_reported_once_per_stream_until_forgotten) {
   t.started(key, 4711);
   EXPECT_EQ(told(t).started(0).pid(), 4711u);
   t.forget(key);
-  ASSERT_TRUE(t.find(key)) << "it is alive";
+  ASSERT_TRUE(t.find(key)) << "the rank is alive";
   t.ended(key, with_status(3));
   t.ended(key, with_status(4));
   auto const m = told(t);
@@ -67,8 +67,8 @@ TEST(rank_table, ranks_of_a_killed_launcher_count_as_failed) {
   ASSERT_EQ(m.ended_size(), 3);
   EXPECT_FALSE(m.ended(0).stopped());
   EXPECT_EQ(m.ended(0).stderr(0), "another process terminated the launcher");
-  EXPECT_TRUE(m.ended(1).stopped()) << "the worker has asked for it";
-  EXPECT_TRUE(m.ended(2).stopped()) << "the launcher itself, since the lease ran out";
+  EXPECT_TRUE(m.ended(1).stopped()) << "the worker requested the stop";
+  EXPECT_TRUE(m.ended(2).stopped()) << "stopped by the launcher at the end of the lease";
 }
 
 TEST(rank_table, offers_all_its_ranks_and_keeps_those_the_server_keeps) {
@@ -81,7 +81,7 @@ TEST(rank_table, offers_all_its_ranks_and_keeps_those_the_server_keeps) {
   ASSERT_EQ(offer.held_size(), 4);
   EXPECT_EQ(offer.held(0).pid(), 10u);
   EXPECT_TRUE(offer.held(3).has_ended());
-  EXPECT_FALSE(t.reports()) << "the hello has said it";
+  EXPECT_FALSE(t.reports()) << "already sent in the hello";
   t.ended({7, 1, 2}, with_status(9));  // before the answer arrives
   v1::ProgramsWelcome answer;
   answer.add_kept(0);
@@ -103,7 +103,7 @@ TEST(rank_table, received_end_is_remembered_until_it_is_durable) {
   answer.add_kept(0);
   EXPECT_TRUE(t.settle(answer).empty());
   ASSERT_TRUE(t.find({7, 1, 0})) << "a server that dies now is told again";
-  EXPECT_FALSE(t.reports()) << "the hello has said it";
+  EXPECT_FALSE(t.reports()) << "already sent in the hello";
   t.forget({7, 1, 0});
   EXPECT_FALSE(t.find({7, 1, 0}));
 }
@@ -139,20 +139,20 @@ TEST(lease, starts_when_the_acknowledged_message_was_sent) {
   lease::clock::time_point const start{100s};
   l.greeted(start);
   EXPECT_TRUE(l.came_back(0));
-  EXPECT_EQ(l.until(), start + 9s) << "a tenth before it runs out";
-  EXPECT_EQ(l.number(start + 1s), 0u) << "there was the hello just before";
+  EXPECT_EQ(l.until(), start + 9s) << "a tenth before the lease ends";
+  EXPECT_EQ(l.number(start + 1s), 0u) << "the hello was sent just before";
   auto const one = l.number(start + 1250ms);
-  EXPECT_EQ(l.number(start + 2s), 0u) << "there was one just before";
+  EXPECT_EQ(l.number(start + 2s), 0u) << "a message was sent just before";
   auto const two = l.number(start + 4s);
   EXPECT_GT(two, one);
   EXPECT_TRUE(l.came_back(one));
   EXPECT_EQ(l.until(), start + 10s + 250ms);
   EXPECT_FALSE(l.came_back(one));
   EXPECT_TRUE(l.came_back(two));
-  EXPECT_EQ(l.number(start + 5s), 0u) << "also when the one just before has come back already";
+  EXPECT_EQ(l.number(start + 5s), 0u) << "even if the previous message was already acknowledged";
   EXPECT_EQ(l.until(), start + 13s);
   l.greeted(start + 8s);
-  EXPECT_EQ(l.until(), start + 13s) << "a hello that is not answered renews nothing";
+  EXPECT_EQ(l.until(), start + 13s) << "an unanswered hello does not renew the lease";
 }
 
 TEST(devices, are_the_visible_devices_of_the_worker) {

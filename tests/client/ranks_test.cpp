@@ -155,7 +155,7 @@ TEST_F(ranks_of_a_worker, survive_a_broken_stream_if_the_server_keeps_them) {
            EXPECT_TRUE(h.ends[0].stopped());
          },
          [&](worker_stream*, v1::WorkerMessage const& m) {
-           ASSERT_EQ(m.hello().programs().held_size(), 2) << "nobody said that they are forgotten";
+           ASSERT_EQ(m.hello().programs().held_size(), 2) << "the server has not dropped the ranks";
            EXPECT_TRUE(m.hello().programs().held(0).has_ended());
          }});
   for (auto const& [rank, pid] : pids) EXPECT_FALSE(alive(pid));

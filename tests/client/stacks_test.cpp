@@ -59,7 +59,7 @@ TEST_F(ranks_of_a_worker, stacks_of_python_ranks_name_their_lines) {
     EXPECT_NE(by_rank[3].text().find("clock_nanosleep"), std::string::npos) << by_rank[3].text();
     ::kill(h.pids[2], SIGCONT);
     EXPECT_EQ(ask(h, {2}).stack(0).state(), v1::STACK_TAKEN) << "it was not harmed";
-    EXPECT_TRUE(alive(h.pids[3])) << "nor who does not know the signal";
+    EXPECT_TRUE(alive(h.pids[3])) << "nor a process that does not handle the signal";
     s->Write(stop(0));
     ASSERT_TRUE(h.until(4, 4));
     EXPECT_EQ(ask(h, {0}).stack_size(), 0) << "they have ended";
@@ -261,7 +261,7 @@ TEST(native_stacks, unreadable_stacks_are_empty) {
       << "what is cut";
   auto const began = std::chrono::steady_clock::now();
   EXPECT_TRUE(native_stacks({"/bin/sleep", "100"}, {}).of({1}, began + 200ms).empty());
-  EXPECT_LT(std::chrono::steady_clock::now(), began + 5s) << "it is killed at the deadline";
+  EXPECT_LT(std::chrono::steady_clock::now(), began + 5s) << "the reader is killed at the deadline";
 }
 
 }  // namespace

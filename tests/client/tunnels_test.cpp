@@ -74,7 +74,7 @@ struct tunnels_of_a_worker : testing::Test {
 TEST_F(tunnels_of_a_worker, forward_bytes_in_both_directions) {
   echo_of_tunnels server;
   auto const port = open(server.address());
-  EXPECT_EQ(open(server.address()), port) << "one for the attempt";
+  EXPECT_EQ(open(server.address()), port) << "one port per attempt";
   raw_socket one(port), two(port);
   ASSERT_TRUE(one.send("one"));
   ASSERT_TRUE(two.send("two"));
@@ -134,9 +134,9 @@ TEST_F(tunnels_of_a_worker, connect_through_a_restarted_server) {
   ASSERT_TRUE(before.send("one"));
   EXPECT_EQ(before.receive(3), "one");
   server.reset();
-  EXPECT_TRUE(before.closed()) << "its agent dials again";
+  EXPECT_TRUE(before.closed()) << "the agent connects again";
   raw_socket nobody(port);
-  EXPECT_TRUE(nobody.closed()) << "it has waited for as long as it may";
+  EXPECT_TRUE(nobody.closed()) << "the tunnel waited until its limit";
   server = std::make_unique<echo_of_tunnels>(at);
   // gRPC decides when it reconnects.
   for (int i = 0; i < 20; ++i) {

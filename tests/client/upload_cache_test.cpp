@@ -64,7 +64,7 @@ TEST_F(upload_caches, upload_is_fetched_once_and_copied_for_each_rank) {
     EXPECT_EQ(read_file(at / "work" / rank / "file"), "small") << rank;
   EXPECT_EQ(read_file(at / "work/0/file"), "changed by a rank");
   EXPECT_EQ(kept(), names{a});
-  EXPECT_EQ(mode(at / "uploads"), 0700u) << "for ranks of another user, too";
+  EXPECT_EQ(mode(at / "uploads"), 0700u) << "also for ranks of another user";
 }
 
 TEST_F(upload_caches, outlive_their_worker) {

@@ -108,7 +108,7 @@ TEST_F(uploads_of_ranks, unavailable_upload_fails_the_start_with_the_reason) {
   refusal = "no such blob";
   EXPECT_NE(refused().find("its upload: upload " + absl::BytesToHexString(sha256(archive))),
             std::string::npos);
-  EXPECT_FALSE(counts) << "the server had it when the ranks were ordered";
+  EXPECT_FALSE(counts) << "the server had the upload when it ordered the ranks";
 }
 
 TEST_F(uploads_of_ranks, upload_that_does_not_match_its_digest_is_not_unpacked) {

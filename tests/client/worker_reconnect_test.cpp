@@ -88,7 +88,7 @@ TEST(worker_reconnect, keeps_its_index_at_a_server_that_does_not_know_it) {
   ASSERT_TRUE(is_second(*server));
   server.reset();
   test_server again(o);
-  EXPECT_TRUE(is_second(again)) << "though index 0 is free there";
+  EXPECT_TRUE(is_second(again)) << "although index 0 is free there";
 }
 
 TEST(worker_reconnect, taken_over_task_is_final) {

@@ -35,7 +35,7 @@ TEST(agent, death_of_a_task_is_reported_to_the_other_by_name) {
   a.barrier("addresses are known", 20s);
   EXPECT_EQ(a.get("address/1", 20s), "10.0.0.1:4711");
   auto waiting = beside([&] { return a.get("never", 30s); });
-  EXPECT_FALSE(a.wait_for_error(3'500ms)) << "both beat";
+  EXPECT_FALSE(a.wait_for_error(3'500ms)) << "both send heartbeats";
   other.signal(SIGKILL);
   auto error = told.get_future();
   ASSERT_EQ(error.wait_for(20s), std::future_status::ready);

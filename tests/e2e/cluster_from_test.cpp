@@ -79,7 +79,8 @@ TEST(cluster_from, keeps_the_last_cluster_while_the_resolver_fails) {
   EXPECT_EQ(f.jobs(), R"({"worker":1})");
   auto const log = server.errors();
   auto const first = log.find("not JSON at line 1");
-  EXPECT_EQ(log.find("not JSON at line 1", first + 1), std::string::npos) << "it is said once";
+  EXPECT_EQ(log.find("not JSON at line 1", first + 1), std::string::npos)
+      << "the error is logged once";
 }
 
 TEST(cluster_from, start_waits_until_the_resolver_answers) {

@@ -136,7 +136,7 @@ TEST(data, backup_during_writes_contains_all_acknowledged_keys) {
   writer.join();
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_CONTAINS(f.out, backup + ": a copy of " + data);
-  EXPECT_EQ(f.err, "") << "nothing is told of a short work";
+  EXPECT_EQ(f.err, "") << "short work has no progress line";
   EXPECT_EQ(c.run({"kv", "put", "later", "x"}).status, 0);
   stop(first);
 

@@ -62,7 +62,7 @@ TEST_F(cut_network, short_outage_loses_no_work) {
   std::this_thread::sleep_for(4s);
   net.plug_in();
   EXPECT_EQ(state_after(job), "SUCCEEDED");
-  EXPECT_EQ(begun(), 1) << "it ran twice";
+  EXPECT_EQ(begun(), 1) << "the closure ran twice";
   auto const attempts = closure(job).at("attempts");
   EXPECT_EQ(attempts.as_array().size(), 1u) << attempts;
 }

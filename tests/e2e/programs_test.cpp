@@ -253,7 +253,7 @@ TEST(programs_e2e, upload_is_kept_until_the_program_has_ended) {
                             "cat lib/data; [ $MUSTER_RESTART_COUNT = 1 ]"});
   ASSERT_EQ(made.status, 0) << made.err;
   auto const id = made.out.substr(0, made.out.size() - 1);
-  EXPECT_TRUE(await_held_blobs(c, 1)) << "nobody has taken it yet";
+  EXPECT_TRUE(await_held_blobs(c, 1)) << "no worker has fetched it yet";
   c.worker({"--index", "0", "--allow-programs"});
   EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
   EXPECT_EQ(c.get("/api/v1/programs/" + id + "/logs?rank=1").at("data").as_string(), "travelled\n");
@@ -283,7 +283,8 @@ TEST(programs_e2e, each_attempt_has_its_own_cluster_generation_on_loopback) {
   for (auto const* rank : {"0", "1", "2", "3"})
     said += c.get("/api/v1/programs/" + id + "/logs?rank=" + rank).at("data").as_string();
   EXPECT_NE(said.find("400 steps so far"), std::string::npos) << said;
-  EXPECT_EQ(said.find("500 steps so far"), std::string::npos) << "of the attempt before: " << said;
+  EXPECT_EQ(said.find("500 steps so far"), std::string::npos)
+      << "of the previous attempt: " << said;
 }
 
 // The test acts as the rank's coordination client: any process that can dial the port on 127.0.0.1
@@ -320,7 +321,7 @@ TEST(programs_e2e, cause_contains_the_last_coordination_error) {
 
 // The test kills ranks by process id.
 TEST(programs_e2e, preloaded_ranks_are_forked_across_attempts_and_restarts) {
-  if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "takes Python";
+  if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "needs Python";
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};
   auto& server = c.serve(data);

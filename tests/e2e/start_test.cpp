@@ -30,7 +30,7 @@ TEST(start, ready_file_names_both_addresses) {
   std::size_t files = 0;
   for (auto const& entry : std::filesystem::directory_iterator(c.file("")))
     files += entry.path().filename().string().starts_with("ready.json");
-  EXPECT_EQ(files, 1u) << "a half-written ready-file was left behind";
+  EXPECT_EQ(files, 1u) << "a partly written ready file remains";
 }
 
 TEST(start, log_reports_memory_mode_and_the_addresses) {

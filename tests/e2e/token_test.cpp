@@ -347,7 +347,7 @@ TEST(tokens, waiting_calls_of_agents_end_with_their_token) {
     auto const told = waiting[i].get();
     EXPECT_NE(told.find("unknown, revoked or expired"), std::string::npos) << told;
   }
-  EXPECT_TRUE(parked(1)) << "who needs no token waits on";
+  EXPECT_TRUE(parked(1)) << "agents that need no token continue to wait";
   EXPECT_EQ(c.as(c.admin, {"kv", "put", "k", "v"}).status, 0);
   EXPECT_EQ(waiting[2].get(), "v");
 }

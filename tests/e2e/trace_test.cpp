@@ -36,7 +36,8 @@ TEST(trace, trace_of_a_job_is_written_to_a_file_or_stdout) {
   EXPECT_EQ(closures_in(text), 1u);
 
   EXPECT_EQ(c.run({"trace", "job_00000000000000ff", "-o", path.string()}).status, 1);
-  EXPECT_EQ(std::filesystem::file_size(path), text.size()) << "a refusal leaves it alone";
+  EXPECT_EQ(std::filesystem::file_size(path), text.size())
+      << "a refused request leaves the file unchanged";
 }
 
 TEST(trace, trace_of_a_period_contains_its_closures) {

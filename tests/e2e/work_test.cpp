@@ -74,7 +74,7 @@ TEST(work, full_queue_slows_the_submitter_without_losing_closures) {
   EXPECT_TRUE(f.out == expected) << lines(f.out).size() << " lines";
 }
 
-TEST(work, a_queue_smaller_than_a_request_takes_all_lines) {
+TEST(work, queue_smaller_than_a_request_accepts_all_lines) {
   cluster c;
   c.serve({"--queue-capacity", "10"});
   c.worker({"--slots", "2"});
@@ -182,7 +182,7 @@ TEST(work, map_with_a_key_resumes_an_interrupted_submission) {
   auto const f = c.run(again);
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_EQ(f.out, "0\n1\n2\n3\n4\n");
-  EXPECT_EQ(c.run(again).out, f.out) << "and once it is complete nothing is added";
+  EXPECT_EQ(c.run(again).out, f.out) << "a complete job gets no more closures";
 }
 
 TEST(work, functions_without_values_print_no_lines) {
@@ -314,7 +314,7 @@ TEST(work, a_second_signal_makes_a_worker_leave_at_once) {
   ASSERT_TRUE(await([&] { return c.tasks().at(0).at("draining").as_bool(); }));
   worker.signal(SIGTERM);
   EXPECT_TRUE(worker.wait(5s));
-  EXPECT_TRUE(c.await_count(id, "queued", 1)) << "its closure did not go back";
+  EXPECT_TRUE(c.await_count(id, "queued", 1)) << "the closure was not returned";
 }
 
 TEST(verbs, jobs_cancel_and_explain_describe_a_waiting_job) {
@@ -323,7 +323,8 @@ TEST(verbs, jobs_cancel_and_explain_describe_a_waiting_job) {
   auto const id = first_line(c.run({"submit", "muster.echo", "1", "--no-wait", "--name", "w"}).out);
   auto const list = c.run({"jobs"});
   EXPECT_NE(list.out.find(id), std::string::npos) << list.out << list.err;
-  EXPECT_NE(list.out.find("QUEUED"), std::string::npos) << "nothing of it runs: " << list.out;
+  EXPECT_NE(list.out.find("QUEUED"), std::string::npos)
+      << "no closure of the job runs: " << list.out;
   EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state").as_string(), "QUEUED");
   auto const closures = c.get("/api/v1/jobs/" + id + "/closures");
   auto const closure = std::string(closures.at("closures").at(0).at("id").as_string());

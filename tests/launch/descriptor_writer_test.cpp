@@ -46,7 +46,8 @@ TEST_F(descriptor_writers, full_queue_reports_when_there_is_room_again) {
     posted += piece.size();
   }
   EXPECT_GE(posted, descriptor_writer::bytes_max);
-  EXPECT_LE(posted, 2 * descriptor_writer::bytes_max) << "nobody reads: only the pipe took some";
+  EXPECT_LE(posted, 2 * descriptor_writer::bytes_max)
+      << "without a reader only the pipe buffer is filled";
   w.finish();
   EXPECT_EQ(read(posted).size(), posted);
   room.get_future().wait();
@@ -69,11 +70,11 @@ TEST_F(descriptor_writers, failing_descriptor_is_reported_once_and_delays_no_oth
 TEST_F(descriptor_writers, can_be_abandoned_while_the_reader_is_stuck) {
   auto w = std::make_unique<descriptor_writer>(on);
   w->post(ends[1], std::string(descriptor_writer::bytes_max, 'x'));
-  EXPECT_EQ(read(1), "x") << "it is in the middle of it";
+  EXPECT_EQ(read(1), "x") << "the writer is in the middle of the write";
   w->abandon();
   w.reset();  // does not wait
   EXPECT_EQ(read(descriptor_writer::bytes_max - 1).size(), descriptor_writer::bytes_max - 1)
-      << "the write that was left behind";
+      << "the abandoned write";
 }
 
 }  // namespace

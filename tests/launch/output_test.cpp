@@ -36,7 +36,7 @@ TEST(task_output, limited_file_keeps_the_newest_lines) {
   struct stat about {};
   ASSERT_EQ(::stat(path.c_str(), &about), 0);
   EXPECT_EQ(about.st_size, (6 << 20) + 13);
-  EXPECT_LE(about.st_blocks * 512, 4 << 20) << "the older part is a hole";
+  EXPECT_LE(about.st_blocks * 512, 4 << 20) << "the older part of the file is a hole";
   auto const text = test::read_file(path);
   EXPECT_EQ(text.substr(text.size() - 14), "\nthe last one\n");
   EXPECT_EQ(text[3 << 20], '\0');

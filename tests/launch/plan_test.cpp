@@ -77,7 +77,7 @@ TEST(plan, process_0_needs_a_port_unless_a_server_coordinates) {
   auto r = request({{"worker", {{0, "a"}, {1, "b"}}}});
   try {
     plan(r);
-    FAIL() << "no port";
+    FAIL() << "a plan without a port was accepted";
   } catch (cluster_error const& e) {
     EXPECT_STREQ(e.what(),
                  "the address of worker:0, 'a', has no port: write host:port, or pass a Muster "

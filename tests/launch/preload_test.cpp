@@ -35,7 +35,7 @@ struct preloads : rank_launchers {
           "import os, time\nif os.fork() == 0:\n    time.sleep(1000)\nos._exit(3)\n");
   }
   void SetUp() override {
-    if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
+    if (::access(python, X_OK) != 0) GTEST_SKIP() << "needs Python";
   }
   void write(std::string const& name, std::string const& text) const {
     std::ofstream(file(name)) << text;
@@ -167,7 +167,8 @@ TEST_F(preloads, rank_that_reports_another_rank_is_distrusted) {
   launch(2, "import sys, time\ntime.sleep(0.5)\nsys.exit(4)\n", {"lies"});
   auto const began = told("started", 2);
   EXPECT_NE(pid_of(began[0]), pid_of(began[1]));
-  EXPECT_NE(why_not(began[0]).empty(), why_not(began[1]).empty()) << "one of them begins without";
+  EXPECT_NE(why_not(began[0]).empty(), why_not(began[1]).empty())
+      << "one of the ranks starts without the preload";
   for (auto const& e : told("ended", 2)) EXPECT_EQ(e.at("exit_status").to_number<int>(), 4);
 }
 
@@ -319,7 +320,7 @@ TEST_F(preloads, kept_launcher_exits_at_the_end_of_its_lease) {
 }
 
 TEST_F(preloads, run_with_the_rights_of_the_given_user) {
-  if (::geteuid() != 0) GTEST_SKIP() << "takes root";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   namespace fs = std::filesystem;
   fs::permissions(directory.path(), fs::perms::others_exec | fs::perms::others_read,
                   fs::perm_options::add);

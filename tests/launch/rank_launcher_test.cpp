@@ -33,7 +33,7 @@ TEST_F(rank_launchers, ranks_do_not_inherit_the_token_of_the_worker) {
 }
 
 TEST_F(rank_launchers, run_ranks_with_the_rights_of_the_given_user) {
-  if (::geteuid() != 0) GTEST_SKIP() << "takes root";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   namespace fs = std::filesystem;
   fs::permissions(directory.path(), fs::perms::others_exec, fs::perm_options::add);
   user = "nobody";
@@ -60,7 +60,7 @@ TEST_F(rank_launchers, stop_one_rank_at_once_and_the_others_after_the_grace_peri
   auto const all = ends();
   EXPECT_TRUE(all.at(0).at("stopped").as_bool());
   EXPECT_EQ(all.at(0).at("signal").to_number<int>(), SIGKILL);
-  EXPECT_LT(clock::now() - began, 20s) << "a later order shortens the grace";
+  EXPECT_LT(clock::now() - began, 20s) << "a later order shortens the grace period";
 }
 
 TEST_F(rank_launchers, no_process_survives_the_worker) {

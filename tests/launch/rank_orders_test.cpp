@@ -68,13 +68,14 @@ TEST(rank_orders, set_the_torch_store_unless_the_user_has_set_it) {
   EXPECT_EQ(v["RANK"] + " of " + v["WORLD_SIZE"], "1 of 3");
   v = order.start->ranks[1].program.environment;
   EXPECT_EQ(v["MASTER_ADDR"] + ":" + v["MASTER_PORT"], "h1:9");
-  EXPECT_EQ(v["TORCHELASTIC_USE_AGENT_STORE"], "False") << "process 0 has it";
+  EXPECT_EQ(v["TORCHELASTIC_USE_AGENT_STORE"], "False") << "process 0 creates the store";
   for (auto const* said : {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE"}) {
     auto own = line;
     own.replace(own.find("\"MINE\""), 6, "\"" + std::string(said) + "\"");
     v = parse_order(own, {}).start->ranks[0].program.environment;
     EXPECT_EQ(v[said], "mine");
-    EXPECT_NE(v["MASTER_PORT"], "4711") << said << ": half of ours would mislead the program";
+    EXPECT_NE(v["MASTER_PORT"], "4711")
+        << said << ": a partial set of variables would mislead the program";
     EXPECT_NE(v["TORCHELASTIC_USE_AGENT_STORE"], "True") << said;
   }
 }

@@ -33,7 +33,7 @@ TEST_F(steps_in_lines, are_recorded_with_the_time_of_the_line) {
                            "step: x", "step 99999999999999999999", "step 9007199254740993"})
     lines.take(line);
   auto const p = page();
-  ASSERT_EQ(p.count, 2) << "the same one is one step, and what is too large is none";
+  ASSERT_EQ(p.count, 2) << "a repeated step counts once, and a too large number is ignored";
   EXPECT_EQ(p.entries[0].step, 4);
   EXPECT_EQ(p.entries[1].step, 5);
   EXPECT_GT(p.entries[0].ns, 0);

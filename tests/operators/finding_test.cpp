@@ -28,7 +28,7 @@ void expect(finding const& f, std::string const& check, std::string const& part_
   EXPECT_NE(f.fix.find(part_of_fix), std::string::npos) << f.fix;
 }
 
-TEST(doctor, names_what_to_do_about_each_failure_of_a_connection) {
+TEST(doctor, each_connection_failure_has_advice) {
   expect(failed(http_failure::certificate_expired), "certificate", "renew it");
   expect(failed(http_failure::certificate_not_yet_valid), "certificate", "clocks of both");
   expect(failed(http_failure::certificate_for_another_name), "certificate", "use a name");
@@ -73,7 +73,7 @@ TEST(doctor, workers_of_another_version_cause_a_warning) {
   EXPECT_EQ(untold[1].is, result::ok) << untold[1].text;
 }
 
-TEST(doctor, names_what_to_do_about_each_refusal) {
+TEST(doctor, each_refusal_has_advice) {
   expect(answered(401, "UNAUTHENTICATED", "", false), "token", "--token-file FILE");
   expect(answered(401, "UNAUTHENTICATED", "", true), "token", "muster token list");
   expect(answered(403, "PERMISSION_DENIED", "role", true), "token", "a viewer's token");

@@ -42,7 +42,7 @@ TEST_F(machine_test, host_without_limits_has_its_own_totals) {
   EXPECT_EQ(m.memory_total, 1000u << 10);
   EXPECT_EQ(m.memory, 600u << 10);
   EXPECT_EQ(m.cpus, 1);
-  EXPECT_FALSE(m.cpu) << "nothing to compare with yet";
+  EXPECT_FALSE(m.cpu) << "there is no previous reading";
   EXPECT_TRUE(m.gpus.empty());
   EXPECT_TRUE(m.memory_users.empty());
 }
@@ -65,7 +65,7 @@ TEST_F(machine_test, rates_are_averages_since_the_last_reading) {
   EXPECT_EQ(m.read, 4 * 512 / 2);
   EXPECT_EQ(m.written, 8 * 512 / 2);
   write("/proc/net/dev", "  eth1: 1 0 0 0 0 0 0 0 1 0\n");
-  EXPECT_FALSE(reader.read(at + 4s).received) << "a device has gone";
+  EXPECT_FALSE(reader.read(at + 4s).received) << "a device was removed";
 }
 
 TEST_F(machine_test, control_groups_of_version_2_set_the_limits) {

@@ -148,7 +148,7 @@ TEST_F(native_stacks_of_a_child, are_empty_if_the_deadline_precedes_the_first_th
   frame_finder finder;
   EXPECT_EQ(finder.frames_of(s, clock::now() - 1s), "");
   auto const said = finder.frames_of(s, clock::now() + 5s);
-  EXPECT_EQ(finder.frames_of(s, clock::now() - 1s), said) << "what is known takes no time";
+  EXPECT_EQ(finder.frames_of(s, clock::now() - 1s), said) << "cached symbols need no time";
   s.threads.push_back(s.threads[0]);
   s.threads.back().thread = pid + 1;
   s.threads.back().counter += 1'000;
@@ -160,7 +160,7 @@ TEST_F(native_stacks_of_a_child, are_empty_if_the_deadline_precedes_the_first_th
       finder.frames_of(s, clock::now() + 5s)
           .ends_with(
               "Thread (most recent call first):\n  in a system call that cannot be interrupted\n"))
-      << "the last one is taken for it";
+      << "the last symbol is used for it";
 }
 
 TEST_F(native_stacks_of_a_child, truncated_stack_data_is_refused) {
@@ -206,8 +206,9 @@ TEST(native_stacks_of_this_process, include_all_other_threads) {
   while (said.find("waits_for_a_byte(int)") == std::string::npos && clock::now() < until)
     said = frame_finder().frames_of(sample_own(clock::now() + 5s), clock::now() + 5s);
   EXPECT_NE(said.find("waits_for_a_byte(int)"), std::string::npos) << said;
-  EXPECT_EQ(said.find("sample_own"), std::string::npos) << "who looks is not among them\n" << said;
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left behind";
+  EXPECT_EQ(said.find("sample_own"), std::string::npos) << "the sampling thread is excluded\n"
+                                                        << said;
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child process remains";
   EXPECT_EQ(::write(to.get(), "x", 1), 1);
   other.join();
 }

@@ -41,7 +41,7 @@ TEST_F(own_directories, are_removed_with_their_objects) {
   {
     private_temp_directory const one("mine-"), other("mine-");
     EXPECT_NE(one.path(), other.path());
-    EXPECT_EQ(count(), 2u) << "neither takes the other for one that was left";
+    EXPECT_EQ(count(), 2u) << "neither treats the other as a leftover";
   }
   EXPECT_EQ(count(), 0u);
 }
@@ -51,7 +51,7 @@ TEST_F(own_directories, directory_of_a_killed_process_is_removed_by_the_next) {
   leave_one();  // removes the first
   EXPECT_EQ(count(), 1u);
   private_temp_directory const other("other-");
-  EXPECT_EQ(count(), 2u) << "another name is somebody else's";
+  EXPECT_EQ(count(), 2u) << "a directory with another name belongs to another program";
   private_temp_directory const next("left-");
   EXPECT_EQ(count(), 2u);
   EXPECT_TRUE(std::filesystem::exists(next.path() / "lock"));

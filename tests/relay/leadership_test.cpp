@@ -44,7 +44,7 @@ TEST_F(leadership_of_three, silent_leader_is_replaced_by_a_serving_server) {
   EXPECT_EQ(leader(), 0u);
   after(200ms);
   answered(2, false);
-  EXPECT_EQ(leader(), 1u) << "it serves, and 0 has been silent for longer than a second";
+  EXPECT_EQ(leader(), 1u) << "server 1 serves, and server 0 has been silent for over a second";
   answered(0, true);
   EXPECT_EQ(leader(), 1u);
 }

@@ -60,7 +60,7 @@ TEST_F(proxied_pair, worker_follows_the_leader) {
   serve(b);
   EXPECT_TRUE(p.says("the leader is " + b.grpc()));
   EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();
-  EXPECT_EQ(b.tasks().at(0).at("incarnation"), before) << "it went on as who it was";
+  EXPECT_EQ(b.tasks().at(0).at("incarnation"), before) << "the worker kept its identity";
   EXPECT_TRUE(worker.running()) << worker.errors();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);

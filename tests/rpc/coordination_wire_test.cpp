@@ -260,7 +260,7 @@ TEST_F(clusters_by_port, removal_answers_parked_calls_and_closes_the_port) {
     return s.agents.remove("beta").ok();
   });
   EXPECT_FALSE(waiting.get().ok());
-  EXPECT_EQ(b.heartbeat().get().code, StatusCode::NOT_FOUND) << "its connection is still there";
+  EXPECT_EQ(b.heartbeat().get().code, StatusCode::NOT_FOUND) << "the connection is still open";
   EXPECT_EQ(agent(0, address).heartbeat().get().code, StatusCode::UNAVAILABLE);
 }
 

@@ -200,7 +200,7 @@ TEST_F(coordinator_calls, cancel_queued_keeps_started_closures_running) {
   EXPECT_TRUE(join().done());  // the delayed closure has been cancelled
   auto const again = call(&v1::CoordinatorService::Stub::CancelQueued, r);
   EXPECT_EQ(again.started_size(), 2);
-  EXPECT_EQ(again.unknown_size(), 1) << "a second cancel of 9 has cancelled it, too";
+  EXPECT_EQ(again.unknown_size(), 1) << "the second cancel also cancelled closure 9";
   r.set_dry_run(true);
   auto const asked_again = call(&v1::CoordinatorService::Stub::CancelQueued, r);
   EXPECT_EQ(asked_again.started_size(), 2) << "9 has not started";

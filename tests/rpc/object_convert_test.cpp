@@ -39,7 +39,7 @@ TEST(object_convert, numbers_must_ascend) {
   v1::ObjectRequests twice;
   for (auto const n : {4u, 4u}) add_call(twice, n);
   EXPECT_EQ(wrong(twice), "number[1]: must be in ascending order, from 1")
-      << "each is answered, perhaps at length";
+      << "each repeated call could have a large answer";
 }
 
 TEST(object_convert, rows_of_a_message_are_limited) {
@@ -95,7 +95,7 @@ TEST(object_convert, only_the_server_can_give_reasons_for_refusals) {
   std::vector<object_hub::report> reports;
   ASSERT_EQ(from_wire(r, reports), "");
   EXPECT_EQ(reports[0].answer.why.reason, core::failure_reason::unspecified)
-      << "a method could have its caller make an update twice";
+      << "a method could make its caller repeat an update";
 }
 
 TEST(object_convert, object_created_with_json_is_called_with_json) {

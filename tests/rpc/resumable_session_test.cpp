@@ -124,7 +124,7 @@ TEST_F(resumable_stream, survives_a_broken_stream) {
   EXPECT_TRUE(held(2));
   hand_session again(server.address(), back(opened, {1}));
   EXPECT_EQ(again.opened.session(), opened.session());
-  EXPECT_TRUE(held(1)) << "the other was not asked for";
+  EXPECT_TRUE(held(1)) << "the other value was not requested";
   again.schedule(1, 1);
   EXPECT_EQ(again.read_outcomes(1).at(0).value(0), "7");
 }
@@ -233,7 +233,7 @@ TEST_F(resumable_stream, per_worker_values_are_resumed_by_token) {
   open.add_resume_per_worker(5);
   hand_session s(server.address(), open);
   s.write(builder(5));
-  EXPECT_EQ(s.read()->per_worker(0).value(), kept) << "asked again";
+  EXPECT_EQ(s.read()->per_worker(0).value(), kept) << "requested again";
   EXPECT_TRUE(server.eventually([=](core::coordinator const& c) {
     return c.per_worker().find(core::per_worker_id{kept}) &&
            !c.per_worker().find(core::per_worker_id{dropped});

@@ -131,7 +131,7 @@ TEST_F(session_logs, flood_is_rate_limited_and_omissions_are_shown) {
   }
   auto const windows = (std::chrono::steady_clock::now() - began) / std::chrono::milliseconds(100);
   EXPECT_LE(got, 500u * static_cast<std::uint64_t>(windows + 2));
-  EXPECT_GE(got, 5'000u) << "what is kept of a closure arrives";
+  EXPECT_GE(got, 5'000u) << "the kept lines of a closure arrive";
   EXPECT_LT(got, 41'000u);
   EXPECT_TRUE(told);
 }
@@ -262,7 +262,7 @@ TEST_F(session_logs, are_returned_by_call_in_pages) {
   by_token.set_token(1);
   EXPECT_EQ(get(by_token).line_size(), 3);
   by_token.set_token(2);
-  EXPECT_EQ(get(by_token).line_size(), 0) << "there is none";
+  EXPECT_EQ(get(by_token).line_size(), 0) << "the session has no closure with this token";
   EXPECT_TRUE(status.ok());
 }
 

@@ -74,7 +74,7 @@ TEST(worker_acknowledged, answers_in_a_hello_are_counted_first) {
   auto& a = *hello.mutable_answers();
   for (std::uint64_t n = 1; n <= 3; ++n) a.add_closure(n), a.add_attempt(1), a.add_value("1");
   hand_worker w(server.address(), hello);
-  EXPECT_EQ(next_acknowledged(w), 3u) << "nobody waits for them";
+  EXPECT_EQ(next_acknowledged(w), 3u) << "no client waits for the answers";
 }
 
 TEST(worker_acknowledged, only_with_a_disk_and_a_worker_that_keeps_answers) {

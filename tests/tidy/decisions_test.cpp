@@ -47,7 +47,7 @@ TEST(tidy, every_decision_has_one_page_and_one_row_of_the_index) {
     EXPECT_EQ(it->second.title, d.title) << n;
   }
   for (auto const& [n, d] : listed)
-    EXPECT_TRUE(written.contains(n)) << n << " is in the index and on no page";
+    EXPECT_TRUE(written.contains(n)) << n << " is in the index but on no page";
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(tidy, no_decision_depends_on_message_text) {
       auto const code = s.lines[i].substr(0, s.lines[i].find("//"));
       if (searches_prose(code) && !is_allowed(s.path, code))
         ADD_FAILURE() << s.path << ":" << i + 1 << ": " << code
-                      << "\ngive whoever says it a kind, a code or a field";
+                      << "\nuse a kind, a code or a field instead of the message text";
     }
   }
 }

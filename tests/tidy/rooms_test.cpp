@@ -47,7 +47,7 @@ TEST(tidy, modules_of_the_architecture_page_exist_and_are_counted) {
         EXPECT_TRUE(is_room(cpp_sources(), room))
             << page[0].path << ":" << row + 1 << ": no " << room;
         EXPECT_TRUE(rooms.insert(room).second)
-            << page[0].path << ":" << row + 1 << ": " << room << " is counted already";
+            << page[0].path << ":" << row + 1 << ": " << room << " is counted twice";
       }
     EXPECT_EQ(rooms.size(), std::stoul(m[1])) << page[0].path << ":" << i + 1;
   }

@@ -76,7 +76,7 @@ TEST(tidy, parts_name_only_parts_above_them) {
   for (auto const& p : parts) {
     for (auto const& other : p.may_include)
       EXPECT_TRUE(std::count(above.begin(), above.end(), other))
-          << p.folder << " may include " << other << ", which stands below it or nowhere";
+          << p.folder << " may include " << other << ", which is below it or does not exist";
     EXPECT_TRUE(fs::is_directory(fs::path(MUSTER_SOURCE_DIR) / p.folder)) << p.folder;
     above.push_back(p.folder);
   }
@@ -97,7 +97,7 @@ TEST(tidy, includes_follow_the_layers) {
       if (other && other != own &&
           !std::count(own->may_include.begin(), own->may_include.end(), other->folder))
         ADD_FAILURE() << s.path << ":" << i + 1 << ": " << own->folder << " does not include "
-                      << other->folder << "; the table of parts says what it may";
+                      << other->folder << "; see the table of parts";
     }
   }
 }
@@ -123,7 +123,7 @@ TEST(tidy, top_level_folders_have_no_include_cycle) {
     });
   }
   for (auto const& [folder, others] : includes)
-    ADD_FAILURE() << folder << " is in a circle, or includes one";
+    ADD_FAILURE() << folder << " is in an include cycle, or includes one";
 }
 
 // Only .cpp files of base may include these libraries.

@@ -120,7 +120,7 @@ TEST(tidy, functions_are_short) {
       ++functions;
     }
   counts.expect_list_is_exact();
-  EXPECT_GT(functions, 5'000u) << "the scanner has lost its way";
+  EXPECT_GT(functions, 5'000u) << "the scanner failed to parse the code";
 }
 
 // Structs that describe a request. Their fields are declared, checked, stored, sent and displayed.
@@ -217,7 +217,7 @@ TEST(tidy, headers_have_no_include_cycle) {
     });
   }
   for (auto const& [header, others] : includes)
-    ADD_FAILURE() << header << " is in a circle, or between two circles";
+    ADD_FAILURE() << header << " is in an include cycle, or between two cycles";
 }
 
 // Headers with equal names are confusing in lists of files, reviews and error messages.

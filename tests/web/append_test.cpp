@@ -117,7 +117,7 @@ TEST_F(append, repeated_upload_adds_no_duplicates) {
   EXPECT_GT(had, 400);
   auto const again = lines(text);
   ASSERT_EQ(again.status, 200u) << again.body;
-  EXPECT_EQ(number_at(json::parse(again.body), "/accepted"), 1'500) << "it has them all";
+  EXPECT_EQ(number_at(json::parse(again.body), "/accepted"), 1'500) << "the job has all closures";
   EXPECT_EQ(total(), 1'500);
   auto const middle = get_json("/api/v1/jobs/" + id_ + "/closures?limit=1000").at("closures");
   for (std::size_t n : {std::size_t{0}, static_cast<std::size_t>(had), std::size_t{999}})

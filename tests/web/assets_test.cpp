@@ -77,7 +77,8 @@ TEST_F(assets, unknown_path_is_a_page_for_browsers_and_a_problem_for_scripts) {
   EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json");
   r.url = url("/api/v1/nothing");
   r.headers = {{"Accept", "text/html"}};
-  EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json") << "the API has no pages";
+  EXPECT_EQ(send(r).header("Content-Type"), "application/problem+json")
+      << "the API serves no pages";
 }
 
 TEST_F(assets, icon_is_served_at_the_path_that_browsers_request) {

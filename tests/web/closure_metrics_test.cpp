@@ -37,7 +37,7 @@ TEST(closure_metrics, a_histogram_is_cumulative_with_sum_and_count) {
                               "_bucket{le=\"+Inf\"} 4\n" + name + "_sum 360000.00205\n" + name +
                               "_count 4\n"))
       << lines;
-  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1 + 31 + 3) << "one an octave";
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1 + 31 + 3) << "one bucket per octave";
 }
 
 TEST(closure_metrics, counters_and_the_time_with_a_full_queue_are_written) {

@@ -98,7 +98,8 @@ TEST_F(cluster_topics, cluster_shows_whether_workers_have_connected) {
   add_worker(worker::habit::hold);
   auto const delta = s.receive("d", "clusters");
   EXPECT_EQ(delta.at("rows").at("default").at("has_workers"), true);
-  EXPECT_FALSE(delta.at("rows").as_object().contains("train")) << "it is another one's";
+  EXPECT_FALSE(delta.at("rows").as_object().contains("train"))
+      << "the worker is of another cluster";
 }
 
 TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_without_rows) {

@@ -66,7 +66,7 @@ TEST_F(key_values, cannot_be_written_once_the_run_has_failed) {
     EXPECT_NE(r.body.find("run 1 of cluster 'default' has failed"), std::string::npos) << r.body;
     EXPECT_NE(r.body.find("out of memory"), std::string::npos) << r.body;
   }
-  EXPECT_EQ(get(path + "/k").body, "1") << "what was written can be read";
+  EXPECT_EQ(get(path + "/k").body, "1") << "a written value can be read";
 }
 
 TEST_F(key_values, are_listed_by_prefix_in_pages) {

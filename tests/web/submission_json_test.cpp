@@ -164,7 +164,7 @@ TEST(submission_json, worker_requirements_of_closures_are_read) {
   auto const& third = s.closures.closures()[2];
   EXPECT_EQ(third.extras->per_worker, std::vector{core::per_worker_id{255}});
   EXPECT_NE(third.args.view().find("pw_00000000000000ff"), std::string_view::npos)
-      << "it stays where it is";
+      << "the reference stays in the arguments";
 }
 
 TEST(submission_json, references_become_inputs_with_gaps_in_the_text) {

@@ -127,12 +127,12 @@ TEST_F(peers, value_is_refused_without_a_valid_ticket) {
   auto const other = random_name();
   EXPECT_EQ(take(random_name()), "");
   gives->expect(ticket, other);
-  EXPECT_EQ(take(ticket), "") << "it is for another value";
+  EXPECT_EQ(take(ticket), "") << "the ticket is for another value";
   gives->expect(ticket, other);
-  EXPECT_EQ(take(holder(ticket), other, bytes.size()), "") << "which is not here";
+  EXPECT_EQ(take(holder(ticket), other, bytes.size()), "") << "the value is not stored here";
   begin({.ticket_age = 0ms, .ticket_comes_within = 20ms});
   gives->expect(ticket, name);
-  EXPECT_EQ(take(ticket), "") << "it is too old";
+  EXPECT_EQ(take(ticket), "") << "the ticket has expired";
 }
 
 TEST_F(peers, oldest_tickets_are_dropped_beyond_the_limit) {
@@ -231,10 +231,10 @@ TEST_F(peers, memory_is_not_reused_until_the_peer_has_received_it) {
     EXPECT_FALSE(made.is_free());
     to.receive_all(got.data() + 1'000, got.size() - 1'000, never);
     EXPECT_TRUE(got.substr(8) == bytes);
-    EXPECT_FALSE(made.is_free()) << "the other end has not hung up";
+    EXPECT_FALSE(made.is_free()) << "the peer has not closed the connection";
   }
   for (auto const end = clock::now() + 10s; !made.is_free(); std::this_thread::yield())
-    ASSERT_LT(clock::now(), end) << "it is free once the other end has hung up";
+    ASSERT_LT(clock::now(), end) << "the memory is free once the peer has closed the connection";
 }
 
 TEST_F(peers, value_of_an_unexpected_size_is_refused) {

@@ -164,7 +164,7 @@ TEST_F(regions, number_of_regions_is_limited) {
   std::vector<file_descriptor> holders;
   for (int i = 0; i < 6; ++i) holders.push_back(make(by, one));
   EXPECT_EQ(by.size(), 3u);
-  for (auto const& holder : holders) EXPECT_TRUE(has(holder, one)) << "whoever has it keeps it";
+  for (auto const& holder : holders) EXPECT_TRUE(has(holder, one)) << "open descriptors stay valid";
   holders.clear();
   until([&] { return by.size() == 2; });
   by.clear();
@@ -173,7 +173,7 @@ TEST_F(regions, number_of_regions_is_limited) {
   until([&] { return by.size() == 1; });
   by.clear();
   make(by, one, mb - 1).reset();
-  EXPECT_EQ(by.size(), 0u) << "such large ones are not used again";
+  EXPECT_EQ(by.size(), 0u) << "regions of this size are not reused";
 }
 
 TEST_F(regions, unused_regions_are_freed_when_space_is_needed) {
@@ -183,7 +183,7 @@ TEST_F(regions, unused_regions_are_freed_when_space_is_needed) {
   other.reset();
   auto const large = content(4 * mb);
   auto fd = make(by, large, 5 * mb / 2);
-  EXPECT_EQ(by.size(), 1u) << "the older one went";
+  EXPECT_EQ(by.size(), 1u) << "the older region was freed";
   EXPECT_TRUE(has(fd, large));
   fd = make(by, large, 0);
   EXPECT_EQ(by.size(), 0u);

@@ -96,7 +96,7 @@ TEST_F(sharing, taken_value_is_the_same_memory_and_its_drop_is_reported) {
   EXPECT_EQ(got, 1);
   gives.drop(name);
   EXPECT_EQ(dropped.get_future().get(), name);
-  EXPECT_EQ(taken->bytes(), "bytes") << "whoever has it keeps it";
+  EXPECT_EQ(taken->bytes(), "bytes") << "the mapping stays valid";
   EXPECT_FALSE(take(gives.socket_name(), name, 5));
   EXPECT_EQ(why, "the process no longer stores the value");
   EXPECT_FALSE(gives.opened(name));
@@ -200,11 +200,11 @@ TEST_F(sharing, labelled_memory_is_checked_against_its_label) {
   auto const longer = random_name();
   EXPECT_TRUE(gives.reserve(bytes.size()));
   gives.add(longer, labelled(bytes, 8192, longer, F_SEAL_FUTURE_WRITE), bytes.size());
-  EXPECT_FALSE(take(gives.socket_name(), longer, 8192)) << "its label is not part of it";
+  EXPECT_FALSE(take(gives.socket_name(), longer, 8192)) << "the label is not part of the content";
   auto const open = random_name();
   EXPECT_TRUE(gives.reserve(bytes.size()));
   gives.add(open, labelled(bytes, bytes.size(), open, 0), bytes.size());
-  EXPECT_FALSE(take(gives.socket_name(), open, bytes.size())) << "it could change";
+  EXPECT_FALSE(take(gives.socket_name(), open, bytes.size())) << "the memory is not sealed";
 }
 
 TEST_F(sharing, closing_or_absent_holder_fails_the_take_at_once) {
@@ -249,7 +249,7 @@ TEST_F(sharing, number_of_remembered_absent_holders_is_limited) {
             "the connection limit is reached");
   EXPECT_FALSE(take(at(memory_client::avoided_max), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
-  EXPECT_EQ(why, "Connection refused") << "all are tried again";
+  EXPECT_EQ(why, "Connection refused") << "all holders are contacted again";
 }
 
 TEST_F(sharing, invalid_message_closes_the_connection) {

@@ -19,7 +19,8 @@ TEST_F(coordinator_submit, calls_a_function_with_outputs_as_arguments) {
   EXPECT_EQ(c->submit<int>("sum", all).fetch(deadline), 3 + 13);
   EXPECT_EQ(c->submit<int>("subtract", 1, keyword("from", a)).fetch(deadline), 2);
   EXPECT_EQ(c->submit_raw<int>("add", {R"({"args":[1,2]})"}).fetch(deadline), 3);
-  EXPECT_EQ(c->schedule<int>("add", a, 1).fetch(deadline), 4) << "a scheduled call uses it, too";
+  EXPECT_EQ(c->schedule<int>("add", a, 1).fetch(deadline), 4)
+      << "a scheduled call uses the value as well";
   EXPECT_THROW(c->submit<int>("subtract", keyword("from", 1), keyword("from", 2)),
                std::invalid_argument);
 }

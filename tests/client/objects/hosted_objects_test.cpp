@@ -132,7 +132,7 @@ TEST_F(hosted, repeats_answers_without_executing_calls_twice) {
          std::sort(h.values.begin(), h.values.end());
          EXPECT_EQ(h.values, (std::vector<std::string>{"1", "2", "3"}));
          EXPECT_EQ(h.built, std::vector<std::uint64_t>{id}) << "it says so again";
-         EXPECT_EQ(h.firsts.front(), 3u) << "they count on over all streams";
+         EXPECT_EQ(h.firsts.front(), 3u) << "numbers continue across streams";
          v1::ServerMessage taken;
          taken.mutable_objects()->set_answers_taken(5);
          order_call(taken, 4);
@@ -258,7 +258,7 @@ TEST_F(hosted, executes_no_calls_received_after_its_worker_leaves) {
             .method("last", [&](tally&) { reached.set_value(); }));
   });
   EXPECT_EQ(w.join(), 0);
-  EXPECT_LE(small.size(), 1u) << "of the last before it";
+  EXPECT_LE(small.size(), 1u) << "the answers of the message before it";
 }
 
 /// Objects without a stream. Counts the wake-ups that ask for a report.

@@ -68,12 +68,12 @@ TEST_F(object_calls_of_a_session, calls_and_deletions_keep_their_order) {
   auto first = filled();
   EXPECT_EQ(first.number_size(), 1);
   EXPECT_EQ(first.drop_size(), 1);
-  EXPECT_EQ(filled().number_size(), 1) << "in a message of its own: deleting comes last in one";
+  EXPECT_EQ(filled().number_size(), 1) << "in a separate message: deletions are last in a message";
   calls->again();
-  EXPECT_EQ(filled().drop_size(), 1) << "the server may not know of it";
+  EXPECT_EQ(filled().drop_size(), 1) << "the server may not have received the deletion";
   answer(3);
   calls->again();
-  EXPECT_EQ(filled().drop_size(), 0) << "what came before an answered call has come";
+  EXPECT_EQ(filled().drop_size(), 0) << "everything sent before an answered call has arrived";
 }
 
 TEST_F(object_calls_of_a_session, received_answers_are_acknowledged) {
@@ -98,7 +98,7 @@ TEST_F(object_calls_of_a_session, acknowledgements_are_repeated_on_a_new_stream)
   answer(3);
   calls->again();
   m = filled();
-  ASSERT_EQ(m.taken_size(), 3) << "those may be lost that were said";
+  ASSERT_EQ(m.taken_size(), 3) << "acknowledgements that were sent may be lost";
   EXPECT_EQ(m.taken(0), 1u);
   EXPECT_EQ(m.taken(2), 3u);
   auto const d = add();
@@ -106,7 +106,7 @@ TEST_F(object_calls_of_a_session, acknowledgements_are_repeated_on_a_new_stream)
   answer(4);
   calls->again();
   m = filled();
-  ASSERT_EQ(m.taken_size(), 1) << "what was said before an answered call was heard";
+  ASSERT_EQ(m.taken_size(), 1) << "acknowledgements sent before an answered call have arrived";
   EXPECT_EQ(m.taken(0), 4u);
 }
 
@@ -137,7 +137,7 @@ TEST_F(object_calls_of_a_session, waits_of_methods_are_reported_on_each_stream) 
     EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
   }
   auto m = filled();
-  ASSERT_EQ(m.wait_size(), 1) << "once a stream";
+  ASSERT_EQ(m.wait_size(), 1) << "once per stream";
   EXPECT_EQ(m.wait(0).number(), 1u);
   EXPECT_EQ(m.wait(0).within_caller(), 9u);
   EXPECT_EQ(m.wait(0).within_number(), 5u);
@@ -148,7 +148,7 @@ TEST_F(object_calls_of_a_session, waits_of_methods_are_reported_on_each_stream) 
   EXPECT_EQ(m.wait(0).number(), 1u);
   answer(1);
   calls->again();
-  EXPECT_EQ(filled().wait_size(), 0) << "nobody waits for what is answered";
+  EXPECT_EQ(filled().wait_size(), 0) << "no method waits for an answered call";
 }
 
 TEST_F(object_calls_of_a_session, wait_for_a_queued_call_is_reported_once_the_call_is_sent) {
@@ -160,7 +160,7 @@ TEST_F(object_calls_of_a_session, wait_for_a_queued_call_is_reported_once_the_ca
     object_caller_scope const here(calls, &within);
     EXPECT_THROW(all.back()->get(std::chrono::milliseconds(0)), wait_timeout);
   }
-  EXPECT_EQ(filled().wait_size(), 0) << "the server has not heard of the call";
+  EXPECT_EQ(filled().wait_size(), 0) << "the server has not received the call";
   answer(1);
   auto const m = filled();
   ASSERT_EQ(m.wait_size(), 1);
@@ -270,7 +270,7 @@ TEST_F(object_calls_of_a_session, update_refused_for_lack_of_room_is_sent_again)
   filled();
   for (std::uint64_t n = 1; n <= 3; ++n) refuse(n, v1::NO_ROOM_FOR_CALL);
   EXPECT_EQ(update->status(), value_status::not_ready);
-  EXPECT_THROW(assign->get(for_ever), closure_error) << "it would overtake a newer one";
+  EXPECT_THROW(assign->get(for_ever), closure_error) << "the call would overtake a newer call";
   EXPECT_THROW(other->get(for_ever), closure_error);
   EXPECT_EQ(pauses, std::vector{object_calls::repeat_min});
   EXPECT_EQ(filled().number_size(), 0);

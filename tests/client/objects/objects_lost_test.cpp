@@ -15,13 +15,13 @@ TEST_F(objects, are_lost_with_their_task) {
   auto const o = c->create({.task = "ps:0", .name = "m"}, "Meeting");
   auto const n = o.call<int>("pass");
   g.wait_for(1);
-  EXPECT_EQ(ps->stop(), 0) << "a method that runs is asked to stop";
+  EXPECT_EQ(ps->stop(), 0) << "a running method is asked to stop";
   auto const e = thrown_by<unavailable_error>([&] { n.fetch(); });
   EXPECT_TRUE(says(e.message(), "object 'm' was lost together with ps:0")) << e.message();
   EXPECT_EQ(e.failure().dependencies, std::vector<std::string>{"ps:0"});
   EXPECT_EQ(n.status(), value_status::aborted);
   EXPECT_THROW(o.call<int>("pass").fetch(), unavailable_error);
-  EXPECT_THROW(c->join(), unavailable_error) << "who has used it hears of it by itself";
+  EXPECT_THROW(c->join(), unavailable_error) << "users of the object are notified";
   EXPECT_TRUE(c->join()) << "once";
 }
 
@@ -162,7 +162,7 @@ TEST_F(objects, methods_call_other_objects) {
   auto const e = thrown_by<closure_error>(
       [&] { calls.call<int>("ask", other, calls, 2).fetch(std::chrono::seconds(20)); });
   EXPECT_TRUE(says(e.message(), "neither can finish")) << e.message();
-  EXPECT_EQ(calls.call<int>("add_to", counts, 1).fetch(), 8) << "it goes on";
+  EXPECT_EQ(calls.call<int>("add_to", counts, 1).fetch(), 8) << "the objects still work";
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(objects, method_exception_is_reported_to_the_caller) {
   EXPECT_EQ(e.message(), "broken");
   EXPECT_EQ(e.worker(), "ps:0");
   EXPECT_EQ(o.call<int>("add", 1).fetch(), 1);
-  EXPECT_TRUE(c->join()) << "an error of a call is that of its value alone";
+  EXPECT_TRUE(c->join()) << "an error of a call is raised only by its value";
 }
 
 TEST_F(objects, invalid_call_is_reported) {
@@ -156,7 +156,7 @@ TEST_F(objects, detached_objects_outlive_their_coordinator) {
   c.reset();
   cluster_coordinator other({.server = server.address()});
   auto const found = other.get_object("steps");
-  EXPECT_EQ(found.call<int>("value").fetch(), 4) << "also what was called last";
+  EXPECT_EQ(found.call<int>("value").fetch(), 4) << "including the last call";
   found.erase();
   EXPECT_THROW(found.call<int>("value").fetch(), closure_error);
 }

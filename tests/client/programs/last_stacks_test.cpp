@@ -38,14 +38,14 @@ TEST_F(ranks_of_a_worker, killed_ranks_leave_their_stacks) {
     s->Write(stop(1000));
     ASSERT_TRUE(h.until(4, 4));
     auto const took = clock::now() - asked;
-    EXPECT_GE(took, 990ms) << "the grace is theirs";
+    EXPECT_GE(took, 990ms) << "the ranks had the whole grace period";
     EXPECT_LT(took, 10s) << "and not much more";
     EXPECT_EQ(h.ends[3].exit_status(), 3u);
     std::vector<std::uint32_t> ranks;  // sent with the exit statuses, in as many messages as these
     for (auto const& all : h.last_stacks) {
       EXPECT_EQ(all.program(), 7u);
       EXPECT_EQ(all.attempt(), 1u);
-      ASSERT_EQ(all.stack_size(), 1) << "equal ones once";
+      ASSERT_EQ(all.stack_size(), 1) << "equal stacks are listed once";
       ranks.insert(ranks.end(), all.stack(0).rank().begin(), all.stack(0).rank().end());
       EXPECT_EQ(all.stack(0).state(), v1::STACK_TAKEN);
       EXPECT_NE(all.stack(0).text().find("line 6 in hangs_here"), std::string::npos)
@@ -76,7 +76,7 @@ TEST_F(ranks_of_a_worker, ranks_killed_without_grace_leave_their_stacks) {
            EXPECT_EQ(hello.hello().programs().held_size(), 1);
            heard h(s);
            while (h.last_stacks.empty()) ASSERT_TRUE(h.next());
-           EXPECT_EQ(h.last_stacks[0].stack(0).rank(0), 0u) << "said again, on another stream";
+           EXPECT_EQ(h.last_stacks[0].stack(0).rank(0), 0u) << "reported again on another stream";
          }});
 }
 
@@ -144,7 +144,7 @@ TEST_F(last_stacks_test, oldest_pending_kill_is_skipped_beyond_the_limit) {
   run([&] {
     auto const soon = clock::now() + last_stacks::lead + 100ms;
     last.expect(soon, last_stacks::reason::order, [&] {
-      ADD_FAILURE() << "it had to go";
+      ADD_FAILURE() << "this kill should have been skipped";
       return last_stacks::pids();
     });
     for (std::size_t i = 0; i < last_stacks::expected_max; ++i)

@@ -55,7 +55,7 @@ TEST_F(own_stacks_of_a_worker, name_the_running_function) {
   EXPECT_NE(stack->text.find("waits_in_a_function"), std::string::npos) << stack->text;
   EXPECT_EQ(stack->pid, static_cast<std::uint32_t>(::getpid()));
   finish.count_down();
-  EXPECT_EQ(result.get(), 5) << "it goes on";
+  EXPECT_EQ(result.get(), 5) << "the closure continues";
 }
 
 TEST_F(own_stacks_of_a_worker, concurrent_stack_requests_are_limited) {
@@ -74,7 +74,7 @@ TEST_F(own_stacks_of_a_worker, concurrent_stack_requests_are_limited) {
   EXPECT_GE(told, 1);
   EXPECT_EQ(told + busy, 20);
   finish.count_down();
-  EXPECT_EQ(worker.stop(), 0) << "also while it may be asked";
+  EXPECT_EQ(worker.stop(), 0) << "also while requests are allowed";
 }
 
 }  // namespace

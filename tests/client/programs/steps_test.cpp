@@ -97,7 +97,7 @@ TEST_F(ranks_of_a_worker, report_steps_and_all_stop_after_the_same_step) {
     }
     auto const until = std::chrono::steady_clock::now() + 10s;  // no event signals it
     while (!std::filesystem::is_empty(directory / "steps"))
-      ASSERT_LT(std::chrono::steady_clock::now(), until) << "their files go with them";
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << "the files are deleted with the ranks";
   }});
 }
 
@@ -109,7 +109,7 @@ TEST_F(ranks_of_a_worker, continue_when_a_hold_is_released) {
     ASSERT_TRUE(h.until_all_move(2));
     EXPECT_EQ(h.hold(1).rank_size(), 2);
     h.stop_after(0, true);
-    ASSERT_TRUE(h.until_all_move(2)) << "who waited goes on";
+    ASSERT_TRUE(h.until_all_move(2)) << "waiting ranks continue";
     s->Write(stop(0));
     ASSERT_TRUE(h.until_ended(2));
   }});
@@ -161,12 +161,12 @@ TEST_F(ranks_of_a_worker, printed_steps_are_read) {
     s->Write(m);
     steps_heard h(s);
     ASSERT_TRUE(h.until_all_move(2));
-    ASSERT_TRUE(h.until_all_move(2)) << "and go on";
+    ASSERT_TRUE(h.until_all_move(2)) << "and the ranks continue";
     EXPECT_EQ(h.last[0] % 10, 0) << h.last[0];
     EXPECT_EQ(h.last[1] % 10, 1) << h.last[1];
     s->Write(stop(0));
     ASSERT_TRUE(h.until_ended(2));
-    EXPECT_EQ(h.ends[0].stdout(0), "MUSTER_STEPS=") << "nobody else says any";
+    EXPECT_EQ(h.ends[0].stdout(0), "MUSTER_STEPS=") << "no other rank reports steps";
   }});
 }
 

@@ -37,10 +37,10 @@ TEST(vitals_of_ranks, include_all_descendant_processes) {
   p.add(30, 1, 30, "nobody's", 'R', 1'000, 1'000, 1'000);
   std::filesystem::create_directories(p.dir / "sys");
   auto const all = vitals_of({{0, 10}, {4, 20}, {5, 99}}, p.dir.path());
-  ASSERT_EQ(all.size(), 2u) << "99 is gone";
+  ASSERT_EQ(all.size(), 2u) << "process 99 does not exist";
   auto const& first = all.at(0);
   EXPECT_EQ(first.state, 'S');
-  EXPECT_EQ(first.faults, 116u) << "children that were waited for are counted, too";
+  EXPECT_EQ(first.faults, 116u) << "reaped children are counted as well";
   EXPECT_EQ(first.cpu_ms, 27u * 1000 / static_cast<unsigned>(::sysconf(_SC_CLK_TCK)));
   EXPECT_EQ(first.io_bytes, 1'140u);
   EXPECT_EQ(first.wakeups, 20u) << "its own";

@@ -150,7 +150,7 @@ TEST_F(checkpoint_files, are_complete_whenever_their_writer_is_killed) {
     auto const now = found();
     EXPECT_TRUE(now == 2 || (killed && now == 1)) << n << ": " << now;
     tidy_checkpoints(path, write(3), 1);
-    EXPECT_EQ(found(), 3) << n << ": the next goes on from there";
+    EXPECT_EQ(found(), 3) << n << ": the next checkpoint continues from it";
     EXPECT_EQ(std::distance(fs::directory_iterator(path), {}), 1) << n;
     if (!killed) break;
   }

@@ -202,7 +202,7 @@ TEST_F(checkpoints, checkpoints_pause_after_a_task_loss_until_restore) {
   log.wait_for("no checkpoint was saved: ");
   log.wait_for(waits);
   auto const last = newest();
-  EXPECT_THROW(c->join(), unavailable_error) << "it is told as ever";
+  EXPECT_THROW(c->join(), unavailable_error) << "the error is reported as usual";
   ps1.emplace(ps_at(server.address(), 1), add_tally);
   m.v.erase();
   m.n.erase();
@@ -221,7 +221,7 @@ TEST_F(checkpoints, partly_restored_state_is_not_saved) {
   m.v.assign(0);
   m.n.call<void>("refuse", true).fetch();
   EXPECT_THROW(c->restore(path), closure_error);
-  EXPECT_EQ(m.numbers(), floats(4, 1)) << "it has the one and not the other";
+  EXPECT_EQ(m.numbers(), floats(4, 1)) << "the variable was restored before the object refused";
   logged log;
   auto const made = c->checkpoints(path, often);
   log.wait_for(waits);
@@ -280,7 +280,7 @@ TEST_F(checkpoints, quiesce_times_out_while_calls_run) {
   EXPECT_FALSE(std::filesystem::exists(path));
   auto const more = c->schedule<int>("same", 2);
   g.open();
-  EXPECT_EQ(held.fetch() + more.fetch(), 3) << "and nobody is held any more";
+  EXPECT_EQ(held.fetch() + more.fetch(), 3) << "and scheduling is not paused any longer";
   EXPECT_EQ(c->save(path, {.quiesce = true}), 1u);
 }
 

@@ -58,7 +58,8 @@ TEST_F(variables, numeric_types_are_supported) {
   EXPECT_EQ(n.read().fetch().shape, shape{});
   auto const i = c->make_variable<std::int32_t>({.ones = true}, {2});
   i.assign_add(std::numeric_limits<std::int32_t>::max());
-  EXPECT_EQ(i.read().fetch().data.at(0), std::numeric_limits<std::int32_t>::min()) << "they wrap";
+  EXPECT_EQ(i.read().fetch().data.at(0), std::numeric_limits<std::int32_t>::min())
+      << "integers wrap around";
   auto const d = c->make_variable<double>({.ones = true}, {2});
   d.assign_sub(0.5);
   EXPECT_EQ(d.read().fetch().data, (std::vector<double>{0.5, 0.5}));
@@ -139,7 +140,7 @@ TEST_F(variables, apply_optimizer_steps) {
     a.adam(floats{1, -1, 2, 0}, {.learning_rate = 0.1});
     a.adam_rows(places{0, 3}, floats{1, 1}, {.learning_rate = 0.1});
     auto const w = a.read().fetch().data;
-    EXPECT_NEAR(w[0], -0.2, 1e-4) << "both steps go the same way";
+    EXPECT_NEAR(w[0], -0.2, 1e-4) << "both steps have the same direction";
     EXPECT_NEAR(w[1], 0.1, 1e-4);
     EXPECT_NEAR(w[2], -0.1, 1e-4);
     EXPECT_LT(w[3], 0);
@@ -209,7 +210,8 @@ TEST_F(variables, are_saved_and_restored_into_other_shards) {
   cluster_coordinator other({.server = server.address()});
   auto const whole = other.make_variable<float>({.name = "w", .task = "ps:1"}, {4, 3});
   auto const count = other.make_variable<std::int64_t>({.name = "n"}, {});
-  EXPECT_THROW(other.restore(path), std::invalid_argument) << "it has none of them";
+  EXPECT_THROW(other.restore(path), std::invalid_argument)
+      << "the checkpoint has none of the variables";
   std::filesystem::remove_all(folder / "checkpoint-2");
   EXPECT_EQ(other.restore(path), 1u);
   whole.sgd(all, 0.1, 0.9);
@@ -241,7 +243,7 @@ TEST_F(variables, large_shards_are_saved_consistently) {
   EXPECT_EQ(c->restore(folder.path()), 1u);
   auto const found = v.read().fetch().data;
   for (std::size_t i = 0; i < all.size(); ++i)
-    ASSERT_EQ(found[i] - all[i], found[0]) << "all of one moment, " << i;
+    ASSERT_EQ(found[i] - all[i], found[0]) << "not all values are of the same time, index " << i;
 }
 
 TEST_F(variables, lost_task_is_named_by_its_variables) {

@@ -34,7 +34,7 @@ v1::WorkerMessage read_until(worker_stream* s, Is const& is) {
   v1::WorkerMessage m;
   while (s->Read(&m))
     if (is(m)) return m;
-  ADD_FAILURE() << "the worker has hung up";
+  ADD_FAILURE() << "the worker has closed the stream";
   return {};
 }
 

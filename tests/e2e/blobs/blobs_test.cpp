@@ -52,11 +52,11 @@ TEST(cpp_blobs, are_arguments_and_outputs) {
   auto const put = store.put(bytes);
   EXPECT_EQ(put.bytes, bytes.size());
   EXPECT_EQ(store.put(bytes), put) << "the same content is the same blob";
-  EXPECT_EQ(there(c), 0) << "it stays in memory until somebody cannot take it there";
+  EXPECT_EQ(there(c), 0) << "the blob stays in memory until a reader cannot take it there";
   EXPECT_EQ(to.schedule<std::uint64_t>("length", put).fetch(), bytes.size());
   auto const doubled = to.schedule<blob>("doubled", put);
   auto const again = to.schedule<std::uint64_t>("length", doubled);
-  EXPECT_EQ(again.fetch(), 2 * bytes.size()) << "an output is an argument, too";
+  EXPECT_EQ(again.fetch(), 2 * bytes.size()) << "an output can be an argument";
   EXPECT_TRUE(*store.get(doubled.fetch()) == bytes + bytes);
   auto const name = R"({"$blob":")" + put.sha256 + "\"}";
   auto const f = c.run({"submit", "length", name, "--timeout", "20s"});

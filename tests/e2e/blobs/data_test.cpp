@@ -82,7 +82,7 @@ TEST(data_blobs, damaged_or_missing_blobs_are_named) {
   EXPECT_CONTAINS(checked.err, line);
   EXPECT_EQ(checked.out.find("can be read"), std::string::npos) << checked.out;
   auto const copied = c.run({"data", "backup", data, to});
-  EXPECT_EQ(copied.status, 0) << "what is left is worth a copy";
+  EXPECT_EQ(copied.status, 0) << "the remaining data can still be copied";
   EXPECT_CONTAINS(copied.err, line);
   EXPECT_CONTAINS(copied.out, ", 1 blobs of 0 bytes\n");
 }

@@ -141,7 +141,7 @@ TEST_F(held_values, are_fetched_with_tickets_from_other_hosts) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->certificate(), "") << "the server speaks plaintext";
   h.hold(name, 5);
-  ASSERT_EQ(locate(name).ticket(), "") << "nobody asked for one";
+  ASSERT_EQ(locate(name).ticket(), "") << "no ticket was requested";
   auto const place = locate(name, true);
   EXPECT_EQ(place.peer(), "127.0.0.1:9");
   ASSERT_EQ(place.ticket().size(), 32u);
@@ -180,7 +180,7 @@ TEST_F(held_values, holders_on_the_host_of_the_requester_are_listed_first) {
   }));
   for (auto const& o : others) o->hold(name, 5, true);
   auto const last = others[7]->read();
-  ASSERT_TRUE(last && last->unlisted_size() == 1) << "eight have it";
+  ASSERT_TRUE(last && last->unlisted_size() == 1) << "eight processes hold the value";
   ASSERT_TRUE(await([&] { return locate(name).holder_size() == 8; }));
   auto const near = locate(name, true, "here");
   ASSERT_EQ(near.holder_size(), 2);
@@ -191,7 +191,7 @@ TEST_F(held_values, holders_on_the_host_of_the_requester_are_listed_first) {
   for (auto const& h : far.holder()) EXPECT_TRUE(h.unix_socket().empty() && !h.ticket().empty());
   EXPECT_EQ(far.ticket(), far.holder(0).ticket());
   EXPECT_NE(locate(name).holder(0).unix_socket(), locate(name).holder(0).unix_socket())
-      << "by turns";
+      << "in turn";
   maker.cancel();
   EXPECT_TRUE(await([&] { return locate(name).holder_size() == 7; }));
   EXPECT_EQ(c.get("/api/v1/blobs").at("elsewhere").at("copies").to_number<int>(), 6);

@@ -45,7 +45,7 @@ TEST_F(shared_blobs, are_sent_and_returned_without_the_server) {
     auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
     EXPECT_TRUE(*store->get(doubled.fetch()) == bytes + bytes);
     auto const length = to.schedule<std::uint64_t>("length", doubled);
-    EXPECT_EQ(length.fetch(), 2 * bytes.size()) << "an output is an argument, too";
+    EXPECT_EQ(length.fetch(), 2 * bytes.size()) << "an output can be an argument";
     EXPECT_EQ(elsewhere("outputs"), 1);
     EXPECT_EQ(at_server(), 0);
   }
@@ -142,7 +142,7 @@ TEST_F(shared_blobs, are_sent_through_the_server_without_shared_memory) {
   cluster_coordinator to({.server = c.grpc()});
   auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
   EXPECT_TRUE(*store->get(doubled.fetch()) == bytes + bytes);
-  EXPECT_EQ(at_server(), 2) << "the argument was put when the worker asked for it";
+  EXPECT_EQ(at_server(), 2) << "the argument was uploaded when the worker requested it";
 }
 
 TEST_F(shared_blobs, outputs_are_uploaded_if_a_restarted_server_needs_them) {
@@ -151,7 +151,7 @@ TEST_F(shared_blobs, outputs_are_uploaded_if_a_restarted_server_needs_them) {
   cluster_coordinator to({.server = c.grpc()});
   auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
   auto const named = doubled.fetch();
-  EXPECT_EQ(at_server(), 1) << "before it was told";
+  EXPECT_EQ(at_server(), 1) << "before it was announced";
   EXPECT_EQ(elsewhere("outputs"), 0);
   EXPECT_TRUE(*store->get(named) == bytes + bytes);
 }

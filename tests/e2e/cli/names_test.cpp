@@ -83,7 +83,7 @@ TEST_F(cli_names, every_command_accepts_names_for_ids) {
       "proxy",    "help",   "version", "man",     "completion", "bench"};
   for (auto const& verb : verbs()) {
     bool const listed = std::find(others.begin(), others.end(), verb) != others.end();
-    EXPECT_NE(named.contains(verb), listed) << verb << ": does it take names?";
+    EXPECT_NE(named.contains(verb), listed) << verb << ": does it accept names?";
   }
   // The order matters: drain ends the worker.
   for (auto const* verb :
@@ -114,7 +114,7 @@ TEST_F(cli_names, ambiguous_name_lists_the_ids) {
   EXPECT_EQ(c.run({"cancel", first}).status, 0);
   auto const r = c.run({"cancel", "twin"});
   EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_TRUE(says(r.out, second)) << "the one that has not ended";
+  EXPECT_TRUE(says(r.out, second)) << "the unfinished job is meant";
   auto const both = program("twin");
   auto const mixed = c.run({"logs", "twin"});
   EXPECT_TRUE(says(mixed.err, both + " (program, ")) << mixed.err;

@@ -71,7 +71,8 @@ TEST_F(programs, restart_after_a_failure) {
                               "echo again $MUSTER_RESTART_COUNT"));
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_NE(r.err.find("status 4"), std::string::npos) << r.err;
-  EXPECT_NE(r.err.find("\n    first "), std::string::npos) << "why it started again: " << r.err;
+  EXPECT_NE(r.err.find("\n    first "), std::string::npos)
+      << "the reason for the restart: " << r.err;
   EXPECT_NE(r.out.find("rank 1 | again 1"), std::string::npos) << r.out << r.err;
 }
 
@@ -103,7 +104,8 @@ TEST_F(programs, give_each_rank_its_own_copy_of_the_code) {
       EXPECT_EQ(r.out.find("left.log"), std::string::npos) << r.out;
     }
   }
-  EXPECT_EQ(c.get("/api/v1/blobs").at("blobs").to_number<int>(), 1) << "the same code, put once";
+  EXPECT_EQ(c.get("/api/v1/blobs").at("blobs").to_number<int>(), 1)
+      << "the same code is uploaded once";
 }
 
 TEST_F(programs, invalid_upload_is_refused_before_the_launch) {
@@ -116,7 +118,7 @@ TEST_F(programs, invalid_upload_is_refused_before_the_launch) {
 }
 
 TEST_F(programs, other_user_can_read_and_write_the_uploaded_code) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root runs ranks as somebody else";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can run ranks as another user";
   worker({"--program-user", "nobody"});
   std::filesystem::create_directories(c.file("code"));
   c.write("code/file", "readable\n");

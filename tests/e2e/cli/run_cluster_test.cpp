@@ -53,7 +53,7 @@ TEST(run, sets_the_role_of_every_task) {
     EXPECT_EQ(v["MASTER_ADDR"], ranked ? "127.0.0.1" : "");
     EXPECT_NE(v["MASTER_PORT"], v["MUSTER_COORDINATOR"]);
   }
-  EXPECT_EQ(services.size(), 1u) << "all are told of the same service";
+  EXPECT_EQ(services.size(), 1u) << "all tasks get the same service";
 }
 
 TEST(run, nproc_starts_workers_on_this_machine) {

@@ -57,7 +57,7 @@ TEST(run_ends, names_tasks_that_outlast_the_chief) {
   cluster c;
   auto& run = c.spawn(sh({"--cluster-file", c.write("job.json", job)}, servers(c, "echo trained")));
   EXPECT_TRUE(run.says("the chief has exited, but worker:0 is still running"));
-  EXPECT_TRUE(run.running()) << "who trains may end after its chief";
+  EXPECT_TRUE(run.running()) << "a trainer can end after its chief";
   run.signal(SIGTERM);
   EXPECT_TRUE(run.wait());
 }

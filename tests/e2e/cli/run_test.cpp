@@ -54,7 +54,8 @@ TEST(run, all_tasks_restart_together_and_get_the_restart_count) {
                                                       "exit 3"));
   EXPECT_EQ(r.status, 3) << r.err;
   EXPECT_EQ(read_file(log + ".1"), "0\n1\n");
-  EXPECT_EQ(read_file(log + ".0"), "0\n1\n") << "it had not failed";
+  EXPECT_EQ(read_file(log + ".0"), "0\n1\n")
+      << "the other task was restarted without having failed";
   EXPECT_NE(r.err.find("(1 of 1 restarts)"), std::string::npos) << r.err;
 }
 
@@ -131,7 +132,7 @@ TEST(run, reports_unwritable_output_once) {
   std::filesystem::create_symlink("/dev/full", c.file("out") / "worker-0.log");
   auto const r =
       c.run(sh({"--output-dir", c.file("out"), "--no-prefix"}, "seq 1000; sleep 0.3; seq 1000"));
-  EXPECT_EQ(r.status, 0) << "the work goes on";
+  EXPECT_EQ(r.status, 0) << "the run continues";
   EXPECT_EQ(lines(r.out).size(), 2'000u);
   EXPECT_EQ(lines(r.err).size(), 1u) << r.err;
   EXPECT_NE(r.err.find("worker-0.log: No space left on device"), std::string::npos) << r.err;

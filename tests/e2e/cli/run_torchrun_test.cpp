@@ -36,7 +36,7 @@ TEST(run_as_torchrun, script_needs_no_dashes_and_no_interpreter) {
 TEST(run_as_torchrun, any_command_needs_no_dashes) {
   cluster c;
   auto const r = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3", "--", "x"});
-  EXPECT_EQ(r.status, 2) << "whose -- is it?";
+  EXPECT_EQ(r.status, 2) << "it is ambiguous which command -- belongs to";
   EXPECT_NE(r.err.find("'sh' is before --; write the whole command after --"), std::string::npos)
       << r.err;
   auto const plain = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3"});
@@ -173,7 +173,7 @@ TEST_F(launch_as_torchrun, accepts_the_arguments_of_run) {
   }
   auto const one = launch({"--upload", upload, "-m", "train"});
   EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_NE(one.out.find("[] 0 1"), std::string::npos) << one.out << "one task unless told";
+  EXPECT_NE(one.out.find("[] 0 1"), std::string::npos) << one.out << "one task by default";
 }
 
 TEST_F(launch_as_torchrun, requests_hosts_and_gpus) {

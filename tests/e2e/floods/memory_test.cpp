@@ -170,7 +170,7 @@ std::string gzipped_zeros(std::size_t bytes) {
 }
 
 void expect_served(attacked& c) {
-  EXPECT_FALSE(c.methods().empty()) << "others are served";
+  EXPECT_FALSE(c.methods().empty()) << "other clients are served";
 }
 
 void bombs(bool tls, bool knows_callers) {

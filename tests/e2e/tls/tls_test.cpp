@@ -223,7 +223,7 @@ TEST(tls, replaced_certificate_applies_to_new_connections_only) {
   EXPECT_EQ(c.run({"tasks", "--url", "https://" + c.http(), "--ca", ca}).status, 0);
   muster::session on_new({.server = c.grpc(), .tls = {ca}});
   on_new.wait_open();
-  EXPECT_EQ(s.call<int>("muster.echo", 5).get(), 5) << "what was connected goes on";
+  EXPECT_EQ(s.call<int>("muster.echo", 5).get(), 5) << "existing connections continue";
   EXPECT_TRUE(kept.send(livez));
 }
 
@@ -286,7 +286,7 @@ TEST(tls, agents_use_a_plaintext_port_unless_configured_for_tls) {
   c.serve(c.server_flags({"--cluster", "train:worker=1", "--cluster", "eval:worker=1;agents=tls",
                           "--cluster", "test:worker=1"}));
   auto const main = address_of(c, "train");
-  EXPECT_NE(main, c.grpc()) << "a port beside the one that speaks TLS";
+  EXPECT_NE(main, c.grpc()) << "a port separate from the TLS port";
   for (auto const& cluster : {"train", "test"}) {
     coordination_agent a(agent_at(address_of(c, cluster)));
     a.connect();
@@ -308,7 +308,7 @@ TEST(tls, agents_use_a_plaintext_port_unless_configured_for_tls) {
   muster::session plain({.server = main});
   try {
     plain.wait_open();
-    FAIL() << "work does not come in plaintext";
+    FAIL() << "plaintext clients cannot submit work";
   } catch (session_error const& e) {
     EXPECT_CONTAINS(std::string(e.what()), "this port serves only agents without TLS");
   }

@@ -42,7 +42,7 @@ TEST_F(samples, each_point_covers_the_time_since_the_previous_point) {
   EXPECT_EQ(column("5m", "failed"), std::vector<double>{5});
   EXPECT_EQ(column("5m", "queued"), std::vector<double>{7});
   EXPECT_EQ(column("5m", "hb_p99"), std::vector<double>{250});
-  EXPECT_TRUE(column("1h", "t").empty()) << "its step is not over";
+  EXPECT_TRUE(column("1h", "t").empty()) << "the step has not ended";
   after(1s);
   EXPECT_EQ(column("5m", "finished"), (std::vector<double>{20, 0}));
 }
@@ -78,7 +78,7 @@ TEST_F(samples, durations_cover_only_their_step) {
   auto const p50 = column("5m", "run_p50_ms").at(0), p99 = column("5m", "run_p99_ms").at(0);
   EXPECT_FLOAT_EQ(static_cast<float>(p50), 0.2f);
   EXPECT_EQ(p99, 3'000);
-  EXPECT_EQ(column("5m", "wait_p50_ms").at(0), 0) << "nothing began to run";
+  EXPECT_EQ(column("5m", "wait_p50_ms").at(0), 0) << "no closure started";
   after(1s);
   EXPECT_EQ(column("5m", "run_p99_ms").at(1), 0);
 }
@@ -87,7 +87,7 @@ TEST_F(samples, percentiles_stay_between_the_smallest_and_largest_value) {
   after(0s);
   t.run.add(306s);
   after(1s);
-  EXPECT_EQ(column("5m", "run_p50_ms").at(0), 306'000) << "the only one";
+  EXPECT_EQ(column("5m", "run_p50_ms").at(0), 306'000) << "the only value";
   EXPECT_EQ(column("5m", "run_p99_ms").at(0), 306'000);
   t.run.add(301s);
   t.run.add(303s);

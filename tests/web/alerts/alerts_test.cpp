@@ -66,7 +66,7 @@ TEST_F(alert_rules, healthy_server_has_no_alerts) {
   pool().overview.requeued = 12;
   pool().overview.values_aborted = 3;
   pool().overview.tasks_disconnected = 2;
-  EXPECT_TRUE(said().empty()) << "what is over, or was drained, needs nobody";
+  EXPECT_TRUE(said().empty()) << "finished or drained workers need no action";
 }
 
 TEST_F(alert_rules, one_lost_worker_is_named_with_its_cause_and_link) {
@@ -144,7 +144,7 @@ TEST_F(alert_rules, failed_jobs_are_named_or_counted) {
   EXPECT_EQ(one.link, "/jobs/job_0000000000000009?state=ENDED_BADLY");
   EXPECT_EQ(one.command, "muster retry job_0000000000000009");
   pool().failed.newest.front().error->kind = core::failure_kind::input;
-  EXPECT_EQ(only().command, "muster explain job_0000000000000009") << "again it would fail as well";
+  EXPECT_EQ(only().command, "muster explain job_0000000000000009") << "a retry would fail as well";
   pool().failed.newest = {failed_job(9, now - 5s)};
   pool().failed.newest.front().retryable = false;
   EXPECT_EQ(only().command, "muster explain job_0000000000000009")
@@ -206,7 +206,7 @@ TEST_F(alert_rules, failed_closures_of_a_client_session_are_reported) {
   pool().failed_sessions = {{session(2)}, 1};
   auto const one = only();
   EXPECT_EQ(one.rule, "session-failed");
-  EXPECT_EQ(one.severity, alert_severity::warning) << "its program may deal with it";
+  EXPECT_EQ(one.severity, alert_severity::warning) << "the program can handle the error";
   EXPECT_EQ(one.title, "2 closures of session night failed");
   EXPECT_EQ(one.detail, "client: ipv4:10.0.0.7:5000; no such file");
   EXPECT_EQ(one.since, now - 9s);
@@ -268,7 +268,7 @@ TEST_F(alert_rules, demand_that_no_connected_worker_satisfies_is_reported) {
   w.lack.function = "train";
   w.lack.need = core::unmet_need{core::unmet_need::kind::resource, "gpu", {}, 8, 4};
   pool().unmet_demand.items = {w};
-  EXPECT_TRUE(said().empty()) << "without workers that is the cause";
+  EXPECT_TRUE(said().empty()) << "without workers, this is the cause";
   pool().overview.tasks_connected = 4;
   auto const i = only();
   EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no connected worker has");
@@ -298,7 +298,7 @@ TEST_F(alert_rules, gangs_that_can_never_start_are_reported) {
   g.first = core::closure_id{9};
   g.since = now - 1min;
   pool().gangs.items = {g};
-  EXPECT_TRUE(said().empty()) << "one that waits its turn is normal";
+  EXPECT_TRUE(said().empty()) << "a gang that waits for its turn is normal";
   pool().gangs.items[0].waits.possible = false;
   EXPECT_EQ(only().title, "Gang ring of 16 closures cannot start");
   EXPECT_EQ(only().detail,
@@ -346,7 +346,7 @@ TEST_F(alert_rules, nearly_reached_limits_are_reported) {
   EXPECT_EQ(only().detail,
             "86 are finished and kept; at the limit, submissions are refused: delete finished "
             "jobs, release values, or raise --closures-max");
-  EXPECT_EQ(only().since, core::never) << "or it would seem new each second";
+  EXPECT_EQ(only().since, core::never) << "otherwise it would look new every second";
 }
 
 TEST_F(alert_rules, tokens_that_are_not_required_yet_are_reported) {
@@ -394,7 +394,7 @@ TEST_F(alert_rules, missing_agents_are_reported_once_others_wait_for_them) {
   g.started = now - 9s;
   agents_in(agent_health::missing) = 2;
   facts.agents[0].troubled = {agent(3, agent_health::missing), agent(6, agent_health::missing)};
-  EXPECT_TRUE(said().empty()) << "not for as long as a barrier may take";
+  EXPECT_TRUE(said().empty()) << "a missing agent is normal for as long as a barrier may take";
   g.started = now - 11s;
   auto const i = only();
   EXPECT_EQ(i.title, "2 tasks of cluster train not yet registered");
@@ -449,7 +449,7 @@ TEST(shell_word, any_text_is_quoted_as_one_word) {
   EXPECT_EQ(shell_word("step_12"), "step_12");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("$(reboot)"), "'$(reboot)'");
-  EXPECT_EQ(shell_word("-rf"), "'-rf'") << "still an option to who reads it, but quoted";
+  EXPECT_EQ(shell_word("-rf"), "'-rf'") << "still an option for the program, but quoted";
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a\nb"), std::nullopt);
 }

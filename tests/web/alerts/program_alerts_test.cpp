@@ -59,7 +59,7 @@ TEST_F(program_alerts, hanging_program_names_the_hanging_rank) {
   EXPECT_EQ(one.link, "/programs/prog_0000000000000009");
   EXPECT_EQ(one.command, "muster programs stacks prog_0000000000000009");
   pool().hung_programs[0].sure = false;
-  EXPECT_EQ(only().severity, alert_severity::warning) << "it may only wait";
+  EXPECT_EQ(only().severity, alert_severity::warning) << "the program may only be waiting";
   for (std::uint64_t id = 1; id <= 3; ++id)
     pool().hung_programs.push_back({core::program_id{id}, "eval", "nothing moves", now - 9s});
   auto const many = only();

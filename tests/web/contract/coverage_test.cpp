@@ -65,7 +65,7 @@ class coverage : public ::testing::Environment {
     if (!std::getenv("MUSTER_CONTRACT_COVERAGE")) return;
     for (auto const& what : contract::instance().unseen())
       if (std::ranges::none_of(exceptions, [&](exception const& e) { return e.is(what); }))
-        ADD_FAILURE() << what << " is described, and no test has seen it";
+        ADD_FAILURE() << what << " is documented, but no test has received it";
   }
 };
 

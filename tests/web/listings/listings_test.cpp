@@ -200,7 +200,7 @@ TEST_F(listings, value_that_is_a_blob_has_the_size_of_the_blob) {
   EXPECT_EQ(number_at(get_json("/api/v1/remote_values/" + id), "/size"), 12'000'009);
   auto const preview = get_json("/api/v1/remote_values/" + id + "/preview");
   EXPECT_EQ(number_at(preview, "/bytes"), 12'000'009);
-  EXPECT_FALSE(preview.at("truncated").as_bool()) << "the name is all there is to show";
+  EXPECT_FALSE(preview.at("truncated").as_bool()) << "only the name can be shown";
   auto const closure = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
   EXPECT_EQ(number_at(closure, "/value_bytes"), 12'000'009);
   auto const holders = get_json("/api/v1/remote_values/holders");

@@ -58,7 +58,7 @@ TEST_F(history_fixture, charts_of_a_period_have_the_requested_number_of_steps) {
   auto const path = "/api/v1/samples?from_ms=" + at(0s) + "&to_ms=" + at(60s);
   auto const all = get_json(path + "&steps=4");
   EXPECT_EQ(number_at(all, "/step_ms"), 15'000);
-  ASSERT_EQ(all.at("t").as_array().size(), 5u) << "the last moment begins another";
+  ASSERT_EQ(all.at("t").as_array().size(), 5u) << "the last timestamp starts another step";
   EXPECT_EQ(number_at(all, "/t/0"), noon_ms + 15'000);
   EXPECT_EQ(all.at("queued").at(0).to_number<double>(), 7.5) << "the mean of 1 to 14";
   EXPECT_EQ(all.at("run_p99_ms").at(0).to_number<double>(), 14) << "the greatest";

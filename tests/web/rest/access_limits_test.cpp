@@ -206,10 +206,11 @@ TEST_F(access_limits, blobs_count_as_value_bytes_of_the_uploading_token) {
     EXPECT_TRUE(refused.starts_with("HTTP/1.1 429")) << refused;
     EXPECT_CONTAINS(refused, "has 3 bytes of values, its limit is 5 (value_bytes_max)");
   }
-  EXPECT_TRUE(put(t, abc, "abc").starts_with("HTTP/1.1 200")) << "what is there takes no room";
+  EXPECT_TRUE(put(t, abc, "abc").starts_with("HTTP/1.1 200")) << "an existing blob needs no room";
   EXPECT_TRUE(put(admin_, abcdef, "abcdef").starts_with("HTTP/1.1 201")) << "an upload that failed "
                                                                             "leaves nothing";
-  EXPECT_TRUE(put(t, abcdef, "abcdef").starts_with("HTTP/1.1 200")) << "it is an admin's";
+  EXPECT_TRUE(put(t, abcdef, "abcdef").starts_with("HTTP/1.1 200"))
+      << "the blob belongs to an admin";
 }
 
 TEST_F(access_limits, retry_counts_against_the_requesting_token) {

@@ -84,7 +84,7 @@ TEST_F(access, permissions_match_the_documented_table) {
           << id << " as " << core::name(roles[i]) << ": " << status << " " << path;
     }
   }
-  EXPECT_EQ(table.size(), all_routes().size()) << "the table names what is not served";
+  EXPECT_EQ(table.size(), all_routes().size()) << "the table names operations that are not served";
 }
 
 TEST_F(access, missing_or_wrong_token_is_a_problem_with_advice) {

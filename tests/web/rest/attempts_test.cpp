@@ -86,7 +86,8 @@ TEST_F(rest_attempts, hung_attempt_has_the_verdict) {
 TEST_F(rest_attempts, unknown_attempt_is_404) {
   start_with_ranks();
   post_json(path + "/stop", R"({"at_step":"next"})", 409);  // it does not run yet
-  EXPECT_TRUE(get_json(path + "/attempts/1").at("ended").as_array().empty()) << "it goes on";
+  EXPECT_TRUE(get_json(path + "/attempts/1").at("ended").as_array().empty())
+      << "the attempt continues";
   EXPECT_EQ(get(path + "/attempts/2").status, 404u);
   EXPECT_EQ(get(path + "/attempts/x").status, 404u);
   EXPECT_EQ(get("/api/v1/programs/nobody/attempts/1").status, 404u);

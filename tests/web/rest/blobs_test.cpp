@@ -76,7 +76,7 @@ TEST_F(blobs, failing_disk_gives_503_with_the_reason) {
   auto const p = json::parse(refused.body);
   EXPECT_EQ(p.at("code"), "UNAVAILABLE");
   EXPECT_CONTAINS(text_at(p, "/detail"), "File too large");
-  EXPECT_EQ(send("PUT", path, big, std::string(octets)).status, 201u) << "it works again";
+  EXPECT_EQ(send("PUT", path, big, std::string(octets)).status, 201u) << "the disk works again";
 }
 
 TEST_F(blobs, mismatched_hash_is_refused) {

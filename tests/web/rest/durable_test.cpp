@@ -99,7 +99,7 @@ TEST_F(durable_server, accepts_no_new_durable_work_with_a_full_disk) {
       "/api/v1/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
   EXPECT_EQ(send("PUT", blob, "x").status, 507u);
   EXPECT_EQ(get(failed).status, 200u);
-  EXPECT_EQ(send("POST", open + "/seal").status, 200u) << "what was accepted goes on";
+  EXPECT_EQ(send("POST", open + "/seal").status, 200u) << "accepted jobs continue";
   auto const durable = get_json("/api/v1/overview").at("durable");
   EXPECT_EQ(text_at(durable, "/full"), "no space left in /data: 12 MiB are free");
   EXPECT_GT(number_at(durable, "/full_since_ms"), 0);
@@ -122,8 +122,8 @@ TEST_F(durable_server, reports_a_failing_disk_and_refuses_durable_writes) {
   EXPECT_EQ(put.status, 503u);
   EXPECT_NE(put.body.find("no space left on device"), std::string::npos) << put.body;
   EXPECT_EQ(post("/api/v1/clusters", R"({"name":"b"})").status, 503u);
-  EXPECT_EQ(get("/api/v1/clusters/default/kv/a").status, 200u) << "what is on the disk is told";
-  EXPECT_EQ(get("/api/v1/clusters/default/kv/b").status, 503u) << "what was refused is not";
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/a").status, 200u) << "stored records are listed";
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/b").status, 503u) << "refused records are not listed";
   EXPECT_EQ(get("/api/v1/clusters/default/kv/c").status, 404u);
   auto const d = get_json("/api/v1/overview").at("durable");
   EXPECT_NE(text_at(d, "/failure").find("no space left"), std::string::npos);

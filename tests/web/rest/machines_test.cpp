@@ -34,7 +34,7 @@ TEST_F(rest_machines, are_listed_by_task_and_host) {
   EXPECT_EQ(m.at("cpu"), 1.5);
   EXPECT_EQ(m.at("memory_bytes"), 5'000);
   EXPECT_EQ(m.at_pointer("/gpus/0/busy"), 0.5);
-  EXPECT_FALSE(m.at_pointer("/gpus/1").as_object().contains("busy")) << "not known, and not zero";
+  EXPECT_FALSE(m.at_pointer("/gpus/1").as_object().contains("busy")) << "unknown instead of zero";
   EXPECT_EQ(text_at(m, "/memory_users/0/name"), "loader");
   EXPECT_FALSE(all[1].as_object().contains("samples"));
   EXPECT_EQ(get_json("/api/v1/machines?host=h2").at("machines").as_array().size(), 0u);
@@ -52,7 +52,8 @@ TEST_F(rest_machines, are_listed_by_task_and_host) {
 TEST_F(rest_machines, tasks_include_their_machines) {
   start_with_worker();
   auto const path = std::string("/api/v1/clusters/default/tasks");
-  EXPECT_FALSE(get_json(path + "/worker/0").as_object().contains("machine")) << "says none";
+  EXPECT_FALSE(get_json(path + "/worker/0").as_object().contains("machine"))
+      << "the worker reports no machine";
   report(5'000);
   EXPECT_EQ(get_json(path + "/worker/0").at_pointer("/machine/cpus"), 4);
   EXPECT_EQ(get_json(path).at_pointer("/tasks/0/machine/memory_bytes"), 5'000);
@@ -63,7 +64,7 @@ TEST_F(rest_machines, tasks_include_their_machines) {
   auto const gone = get_json("/api/v1/machines?samples=2");
   EXPECT_EQ(gone.at_pointer("/machines/0/fresh"), false);
   EXPECT_FALSE(gone.at_pointer("/machines/0").as_object().contains("machine"));
-  EXPECT_EQ(gone.at_pointer("/machines/0/samples/cpu/0"), 1.5) << "what was is still there";
+  EXPECT_EQ(gone.at_pointer("/machines/0/samples/cpu/0"), 1.5) << "earlier samples are kept";
 }
 
 TEST_F(rest_machines, have_samples) {
@@ -93,7 +94,7 @@ TEST_F(rest_machines, machine_near_its_limit_causes_an_alert) {
       h.machines().report({}, one(9'700), h.now());
   });
   auto const both = get_json("/api/v1/attention?cluster=default").at("items").as_array();
-  ASSERT_EQ(both.size(), 1u) << "they share it";
+  ASSERT_EQ(both.size(), 1u) << "both tasks share the machine";
   EXPECT_EQ(text_at(both[0], "/title"), "host h1 has 97 % of its memory in use");
   EXPECT_EQ(text_at(both[0], "/detail").substr(0, 21), "the server, worker:0;");
   core_engine().run([](server::hub& h) { h.machines().report({}, one(1), h.now()); });

@@ -38,7 +38,7 @@ TEST_F(program_requests, pending_program_shows_its_request_and_why_it_waits) {
   EXPECT_EQ(text_at(p, "/store"), "server");
   EXPECT_EQ(p.at("spares_free"), 0);
   EXPECT_EQ(p.at("tasks").at("worker").at("max"), 3);
-  EXPECT_EQ(json::serialize(p).find("hidden"), std::string::npos) << "values are shown to nobody";
+  EXPECT_EQ(json::serialize(p).find("hidden"), std::string::npos) << "values are never shown";
   EXPECT_EQ(get_json(path + "/ranks").at("ranks").as_array().size(), 0u);
   EXPECT_EQ(get_json(path + "/attempts").at("attempts").as_array().size(), 0u);
   EXPECT_EQ(text_at(get_json(programs), "/programs/0/name"), "train");
@@ -135,7 +135,7 @@ TEST_F(program_requests, end_by_cancel_or_stop_and_can_be_deleted) {
   start();
   for (auto const* how : {"/cancel", "/stop"}) {
     auto const path = submitted();
-    EXPECT_EQ(send("DELETE", path).status, 409u) << "it has not ended";
+    EXPECT_EQ(send("DELETE", path).status, 409u) << "the program has not ended";
     post_json(path + how, "", 200);
     auto const p = get_json(path);
     EXPECT_EQ(text_at(p, "/state"), "CANCELLED") << how << ": no rank of it ever ran";

@@ -71,7 +71,7 @@ TEST_F(program_topics, topic_of_a_program_has_its_attempts_and_ranks) {
   report({{rank(0), 70}}, {});
   auto const d = next_row(s, topic, "0");
   EXPECT_EQ(text_at(d, "/rows/0/state"), "RUNNING");
-  EXPECT_FALSE(d.at("rows").as_object().contains("1")) << "it has not changed";
+  EXPECT_FALSE(d.at("rows").as_object().contains("1")) << "the program has not changed";
 }
 
 TEST_F(program_topics, last_lines_are_requested_only_with_a_subscriber) {
@@ -79,7 +79,7 @@ TEST_F(program_topics, last_lines_are_requested_only_with_a_subscriber) {
     socket list(port());
     list.send(sub("programs"));
     list.receive("snap", "programs");
-    EXPECT_TRUE(lines_queries().empty()) << "nobody looks at the ranks";
+    EXPECT_TRUE(lines_queries().empty()) << "no client has subscribed to the ranks";
   }
   socket s(port());
   s.send(sub(topic));
@@ -98,7 +98,7 @@ TEST_F(program_topics, last_lines_are_requested_only_with_a_subscriber) {
   say_last_lines({});
   auto const asked = lines_queries().size();
   for (int i = 0; i < 100; ++i) s.receive("d", "counters");
-  EXPECT_EQ(lines_queries().size(), asked) << "nobody looks any more";
+  EXPECT_EQ(lines_queries().size(), asked) << "no client is subscribed any longer";
 }
 
 TEST_F(program_topics, topic_of_an_unknown_program_has_no_rows) {

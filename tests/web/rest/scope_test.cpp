@@ -113,7 +113,7 @@ TEST_F(scope, coordination_cluster_of_a_program_is_visible_with_its_cluster) {
                 is_its ? 200u : 403u)
           << part;
     EXPECT_EQ(send_as(token, "GET", "/api/v1/clusters/" + stray).status, 403u)
-        << "nobody knows such a program";
+        << "there is no such program";
   }
 }
 
@@ -179,7 +179,8 @@ TEST_F(scope, too_many_sets_of_clusters_are_refused) {
   pages.front()->drop();
   auto const deadline = std::chrono::steady_clock::now() + 10s;
   while (open_for(33)->status() != 101u)
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the place of who left stays taken";
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+        << "the place of a disconnected client stays in use";
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST_F(sign_in, cookie_has_a_random_identifier_and_the_port_in_its_name) {
   EXPECT_EQ(jobs_with(first), 200u) << "each browser has its own sign-in";
   EXPECT_EQ(jobs_with(second), 200u);
   EXPECT_EQ(jobs_with("muster_session_1=" + first.substr(name.size())), 401u);
-  EXPECT_EQ(jobs_with(name + token), 401u) << "a token is no sign-in";
+  EXPECT_EQ(jobs_with(name + token), 401u) << "a token is not a sign-in";
 }
 
 TEST_F(sign_in, request_that_ends_its_own_sign_in_gets_the_response) {
@@ -139,7 +139,7 @@ TEST_F(sign_in, websockets_are_closed_when_it_ends) {
   auto const newest = open_socket(again);
   for (auto* s : {&program, newest.get()}) {
     s->send(R"({"t":"sub","topic":"jobs"})");
-    EXPECT_FALSE(s->receive("snap", "jobs").is_null()) << "it did not come with that sign-in";
+    EXPECT_FALSE(s->receive("snap", "jobs").is_null()) << "the request did not use that sign-in";
   }
 }
 
@@ -194,9 +194,9 @@ TEST_F(sign_ins_of_tokens, replace_the_least_recently_used_one_of_the_token) {
   for (std::size_t i = 2; i < sign_in_table::of_one_token_max; ++i) table.add(mine, now);
   EXPECT_TRUE(knows(first));
   table.add(mine, now);
-  EXPECT_TRUE(knows(first)) << "it was used last";
+  EXPECT_TRUE(knows(first)) << "the sign-in was used last";
   EXPECT_FALSE(knows(second));
-  EXPECT_TRUE(knows(theirs)) << "it is another token's";
+  EXPECT_TRUE(knows(theirs)) << "the sign-in belongs to another token";
 }
 
 TEST_F(sign_ins_of_tokens, total_number_is_limited) {

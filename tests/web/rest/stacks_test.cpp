@@ -57,7 +57,7 @@ TEST_F(rest_stacks, unresponsive_worker_times_out) {
 
 TEST_F(rest_stacks, only_living_ranks_have_stacks) {
   start_with_ranks();
-  EXPECT_TRUE(get_json(path + "/stacks").at("groups").as_array().empty()) << "none has begun";
+  EXPECT_TRUE(get_json(path + "/stacks").at("groups").as_array().empty()) << "no rank has started";
   EXPECT_EQ(get("/api/v1/programs/prog_00000000000000ff/stacks").status, 404u);
   EXPECT_EQ(get("/api/v1/programs/nobody/stacks").status, 404u);
 }

@@ -140,7 +140,7 @@ TEST_F(rest_timeline, is_refused_while_too_many_history_requests_run) {
   o.outlets.past = &reader;
   start_with_ranks(o);
   get_json(path + "/timeline?from_ms=1", 429);
-  EXPECT_EQ(get(path + "/timeline").status, 200u) << "what is in memory needs no reader";
+  EXPECT_EQ(get(path + "/timeline").status, 200u) << "steps in memory need no reader";
   go_on.set_value();
 }
 

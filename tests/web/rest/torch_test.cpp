@@ -43,7 +43,7 @@ TEST_F(rest_torch, connected_ranks_and_their_waits_are_shown) {
   EXPECT_EQ(seen.at("waits").as_array().size(), 2u);
   EXPECT_EQ(text_at(seen, "/waits/0/key"), "/default_pg/0//cpu//0/1");
   EXPECT_EQ(number_at(seen, "/waits/0/rank"), 1);
-  EXPECT_EQ(text_at(seen, "/waits/1/key_base64"), "L/8=") << "it is no UTF-8";
+  EXPECT_EQ(text_at(seen, "/waits/1/key_base64"), "L/8=") << "the key is not valid UTF-8";
   EXPECT_TRUE(get_json(path + "?limit=1").at("more").as_bool());
 }
 
@@ -79,11 +79,11 @@ TEST_F(rest_torch, keys_are_listed_and_an_attempt_can_be_started) {
 }
 
 TEST_F(rest_torch, store_is_created_and_removed_with_its_cluster) {
-  EXPECT_EQ(get("/api/v1/clusters/default/torch").status, 404u) << "it has none";
+  EXPECT_EQ(get("/api/v1/clusters/default/torch").status, 404u) << "the cluster has no store";
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/train"), "/torch_era"), "B");
   auto const refused = post_json("/api/v1/clusters", R"({"name": "more", "torch": 1})", 409);
   EXPECT_EQ(text_at(refused, "/field"), "torch");
-  EXPECT_EQ(get("/api/v1/clusters/more").status, 404u) << "it was forgotten again";
+  EXPECT_EQ(get("/api/v1/clusters/more").status, 404u) << "the cluster was deleted again";
 }
 
 }  // namespace torch_cases
