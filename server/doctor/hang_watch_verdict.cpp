@@ -22,6 +22,10 @@ bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
   return std::find(some.begin(), some.end(), rank) != some.end();
 }
 
+bool is_stopped(rank_vitals const& v) {
+  return v.state == 'T' || v.state == 't';
+}
+
 // A rank that skipped a barrier, or left it early, waits at another barrier for ranks that wait for
 // it. The smaller group is at fault. Groups of equal size are undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
@@ -44,7 +48,7 @@ bool hang_watch::blame_single_rank(core::hang& h, core::hang_evidence by,
                                    ranks const& those) const {
   if (those.size() != 1) return false;
   auto const& w = ranks_[those.front()];
-  h.evidence = by;
+  h.evidence = is_stopped(w.last) ? core::hang_evidence::stopped : by;
   h.rank = those.front();
   if (!w.over) {
     h.line = line_of_rank(those.front());
@@ -146,10 +150,8 @@ core::hang hang_watch::judged(suspicion const& s) const {
     if (blame_single_rank(h, step, behind)) return h;
     if (!behind.empty()) among = behind;
   }
-  auto const stands = [&](auto r) {
-    return ranks_[r].last.state == 'T' || ranks_[r].last.state == 't';
-  };
-  if (blame_single_rank(h, stopped, only(stands))) return h;
+  auto const stops = only([&](auto r) { return is_stopped(ranks_[r].last); });
+  if (blame_single_rank(h, stopped, stops)) return h;
   auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
   if (in_call.size() < those.size() && blame_single_rank(h, in_kernel, in_call)) return h;
   // A rank that is alone in a collective operation may have a unique stack, but is not at fault.

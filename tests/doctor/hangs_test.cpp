@@ -147,6 +147,15 @@ TEST(hang_watch, prefers_the_rank_missing_at_a_barrier) {
   EXPECT_EQ(p.watch.found()->barrier, "step_7");
 }
 
+TEST(hang_watch, reports_a_stopped_rank_missing_at_a_barrier_as_stopped) {
+  model_program p(3, 2s);
+  p.ranks[1].now = does::stopped;
+  p.barriers = {{"step_7", p.now, 100ms, {1}}};
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
+  EXPECT_EQ(p.named(), 1);
+  EXPECT_EQ(p.by(), hang_evidence::stopped);
+}
+
 TEST(hang_watch, at_a_late_barrier_is_found_although_others_print) {
   model_program p(3, 2s);
   p.ranks[0].now = does::prints;
