@@ -30,8 +30,14 @@ struct item {
   fs::file_type type{};
   std::uint64_t size = 0;
   bool executable = false;
+  bool is_private = false;  // readable only by its owner
   std::string target{};
 };
+
+bool is_probably_secret(item const& i) {
+  auto const extension = fs::path(i.path).extension();
+  return i.is_private && (extension == ".key" || extension == ".pem" || extension == ".token");
+}
 
 class lister {
  public:
@@ -87,6 +93,7 @@ class lister {
       throw fs::filesystem_error("stat", at, std::error_code(errno, std::generic_category()));
     i.size = static_cast<std::uint64_t>(about.st_size);
     i.executable = (about.st_mode & S_IXUSR) != 0;
+    i.is_private = (about.st_mode & (S_IRGRP | S_IROTH)) == 0;
     bytes_ += i.size;
   }
 
@@ -216,6 +223,7 @@ packed_tree pack(fs::path const& directory, tree_limits const& limits,
     writer to(directory, made);
     for (auto const& i : lister(directory, limits).list()) {
       to.add(i);
+      if (is_probably_secret(i)) made.secrets.push_back(i.path);
       if (progress) progress(made);
     }
     to.finish();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/archive/tree_limits.hpp"
 
@@ -26,6 +27,9 @@ struct packed_tree {
   std::string bytes;
   std::size_t files = 0;
   std::uint64_t file_bytes = 0;
+  /// Paths of packed files that are probably secrets: names that end in .key, .pem or .token,
+  /// readable only by their owner.
+  std::vector<std::string> secrets;
 };
 
 /// @param progress Called periodically with the counts so far.

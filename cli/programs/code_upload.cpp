@@ -4,8 +4,11 @@
 #include <openssl/sha.h>
 
 #include <chrono>
+#include <iostream>
+#include <vector>
 
 #include "base/archive/pack.hpp"
+#include "base/text.hpp"
 #include "cli/progress.hpp"
 
 namespace muster::cli {
@@ -14,6 +17,15 @@ namespace {
 // Allows the largest upload on a slow connection.
 constexpr std::chrono::minutes put_limit{30};
 constexpr std::chrono::milliseconds drawn_every{100};
+
+void warn_of(std::vector<std::string> const& secrets) {
+  if (secrets.empty()) return;
+  std::string text = "muster launch: the upload contains " + secrets.front();
+  if (secrets.size() > 1) text += " and " + counted(secrets.size() - 1, "more file");
+  std::cerr << text
+            << ", readable only by you and probably secret; ranks can read the upload. To exclude "
+               "files, list them in .musterignore\n";
+}
 
 std::string sha256_of(std::string const& bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
@@ -34,12 +46,16 @@ code_upload::code_upload(std::string const& directory) {
     line.draw("packing " + directory + ": " + std::to_string(now.files) +
               (now.files == 1 ? " file, " : " files, ") + format_size(now.file_bytes));
   };
+  std::vector<std::string> secrets;
   try {
-    bytes_ = pack(directory, {}, told).bytes;
+    auto made = pack(directory, {}, told);
+    bytes_ = std::move(made.bytes);
+    secrets = std::move(made.secrets);
   } catch (pack_error const& e) {
     throw command_error(exit_usage, "--upload " + directory + ": " + e.what());
   }
   hash_ = sha256_of(bytes_);
+  line.above([&] { warn_of(secrets); });
 }
 
 void code_upload::put(rest& server) const {

@@ -61,6 +61,18 @@ def tree(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     yield root
 
 
+def test_probable_secrets_are_reported(tree: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name, mode in (("ca.key", 0o600), ("admin.token", 0o600), ("vocabulary.token", 0o644)):
+        (tree / name).write_text("secret")
+        (tree / name).chmod(mode)
+    code.pack(tree)
+    assert "admin.token and ca.key, readable only by you" in caplog.text
+    caplog.clear()
+    (tree / ".musterignore").write_text("*.key\n*.token\n")
+    code.pack(tree)
+    assert not caplog.text
+
+
 def test_equal_files_produce_equal_archives(tree: pathlib.Path) -> None:
     first = code.pack(tree)
     assert names(first) == [".gitignore", "lib", "lib/part.py", "link", "train.py"]
@@ -75,7 +87,7 @@ def test_unsupported_uploads_are_refused(tree: pathlib.Path, monkeypatch: pytest
     with pytest.raises(ValueError, match="is not a directory"):
         muster.launch(["true"], upload=tree / "train.py")
     monkeypatch.setattr(code, "BYTES_MAX", 10)
-    with pytest.raises(ValueError, match="the limit is 0.0 KiB.*\n.* KiB  train.py"):
+    with pytest.raises(ValueError, match="the limit of 0.0 KiB.*\n.* KiB  train.py"):
         code.pack(tree)
     monkeypatch.setattr(code, "ENTRIES_MAX", 2)
     with pytest.raises(ValueError, match="more than 2 files and directories"):

@@ -32,6 +32,17 @@ TEST(pack, packed_tree_is_unpacked_unchanged) {
   EXPECT_EQ(mode(out / "train.py"), 0644u);
 }
 
+TEST(pack, probable_secrets_are_listed) {
+  tree t;
+  t.write("tls/ca.key", "k", 0600);
+  t.write("admin.token", "t", 0600);
+  t.write("vocabulary.token", "t", 0644);
+  t.write("train.py", "p", 0600);
+  EXPECT_EQ(pack(t.root).secrets, (std::vector<std::string>{"admin.token", "tls/ca.key"}));
+  t.write(".musterignore", "*.token\ntls\n");
+  EXPECT_TRUE(pack(t.root).secrets.empty());
+}
+
 TEST(pack, bytes_do_not_depend_on_owner_and_time) {
   tree a, b;
   for (auto const* name : {"b", "a/x", "a-b", "a/y"}) a.write(name, name);

@@ -10,6 +10,7 @@ import functools
 import gzip
 import hashlib
 import io
+import logging
 import os
 import pathlib
 import re
@@ -24,6 +25,10 @@ ENTRIES_MAX = 100_000
 NAMED = 5
 """Number of largest files that the error message lists."""
 
+SECRETS = (".key", ".pem", ".token")
+"""Ends of the names of files that are probably secret."""
+
+log = logging.getLogger("muster.rest")
 TIME_OF_ALL = 315_532_800  # 1980-01-01, the earliest time that zip files can store
 COMPRESSION = 6
 
@@ -195,12 +200,27 @@ def pack(directory: str | os.PathLike[str]) -> bytes:
     root = pathlib.Path(directory).resolve()
     if not root.is_dir():
         raise ValueError(f"'{directory}' is not a directory")
+    items = Lister(root).list()
+    _warn_of_secrets([i.path for i in items if _is_probably_secret(i)])
     made = io.BytesIO()
     with gzip.GzipFile("", "wb", COMPRESSION, made, mtime=0) as packed, \
             tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for item in Lister(root).list():
+        for item in items:
             _add(tar, item)
     return made.getvalue()
+
+
+def _is_probably_secret(item: Item) -> bool:
+    """Returns whether a file is readable only by its owner, and its name is that of a key or token."""
+    mode = item.about.st_mode
+    return stat.S_ISREG(mode) and not mode & (stat.S_IRGRP | stat.S_IROTH) and item.path.endswith(SECRETS)
+
+
+def _warn_of_secrets(paths: Sequence[str]) -> None:
+    if paths:
+        more = f" and {len(paths) - 1} more files" if len(paths) > 2 else f" and {paths[1]}" if len(paths) == 2 else ""
+        log.warning("the upload contains %s%s, readable only by you and probably secret; ranks can read the upload. To "
+                    "exclude files, list them in .musterignore", paths[0], more)
 
 
 def _add(tar: tarfile.TarFile, item: Item) -> None:
