@@ -38,7 +38,7 @@ test('a server with only agents shows its tasks', async () => {
     await seen.reads('key-tasks', /of 3/);
     await seen.at('cluster-row', '[data-cluster="train"][data-state="RUNNING"]').waitFor();
     await seen.reads('map-legend', /Connected 3/);
-    assert.equal(await seen.at('empty').count(), 0, 'no word of nobody having joined');
+    assert.equal(await seen.at('empty').count(), 0, 'no message that no task has joined');
     await seen.at('cluster-map').focus();
     await seen.page.keyboard.press('ArrowRight');
     await seen.page.getByRole('tooltip').filter({ hasText: 'worker:0' }).waitFor();

@@ -60,13 +60,13 @@ TEST_F(small_queue, coroutine_waits_for_room_without_blocking_its_thread) {
   for (int i = 0; i < 500; ++i) EXPECT_EQ(got[static_cast<std::size_t>(i)], i + 1);
 }
 
-struct brief_wait : coordinator {
-  brief_wait()
+struct short_schedule_timeout : coordinator {
+  short_schedule_timeout()
       : coordinator({.queue_capacity = 2, .schedule_timeout = milliseconds(20), .pending_max = 8}) {
   }
 };
 
-TEST_F(brief_wait, schedule_fails_at_its_timeout) {
+TEST_F(short_schedule_timeout, schedule_fails_at_its_timeout) {
   std::string const large(1'000'000, 'x');
   auto const fill = [&] {
     for (int i = 0; i < 1'000; ++i) c->schedule<int>("nobody.has.this", large);
@@ -81,11 +81,11 @@ TEST_F(brief_wait, schedule_fails_at_its_timeout) {
   EXPECT_THROW(result.get(), wait_timeout);
 }
 
-struct continuing : coordinator {
-  continuing() : coordinator({.continue_on_error = true}) {}
+struct continue_on_error_session : coordinator {
+  continue_on_error_session() : coordinator({.continue_on_error = true}) {}
 };
 
-TEST_F(continuing, errors_are_raised_only_by_their_values) {
+TEST_F(continue_on_error_session, errors_are_raised_only_by_their_values) {
   auto const bad = c->schedule<int>("raise", "x");
   auto const good = c->schedule<int>("add", 1, 2);
   EXPECT_TRUE(c->join());
@@ -94,11 +94,11 @@ TEST_F(continuing, errors_are_raised_only_by_their_values) {
   EXPECT_EQ(c->failures().at(0).message, "x");
 }
 
-struct leaving : coordinator {
-  leaving() : coordinator({.name = "left", .detached = true}) {}
+struct detached_coordinator : coordinator {
+  detached_coordinator() : coordinator({.name = "left", .detached = true}) {}
 };
 
-TEST_F(leaving, detached_session_finishes_its_work) {
+TEST_F(detached_coordinator, detached_session_finishes_its_work) {
   c->schedule<int>("add", 1, 2).fetch();
   auto const v = c->schedule<int>("gate");
   c.reset();

@@ -229,7 +229,7 @@ TEST_F(coordinator, options_reach_the_server) {
 }
 
 // Workers whose processes end while they execute `dies`.
-struct dying : testing::Test {
+struct lost_processes : testing::Test {
   test_server server;
 
   coordinator_options with(std::optional<std::uint32_t> limit) const {
@@ -254,7 +254,7 @@ struct dying : testing::Test {
   }
 };
 
-TEST_F(dying, closure_fails_after_three_processes_die_by_default) {
+TEST_F(lost_processes, closure_fails_after_three_processes_die_by_default) {
   cluster_coordinator c(with(std::nullopt));
   auto const value = c.schedule<int>("dies");
   end_processes(3);
@@ -271,7 +271,7 @@ TEST_F(dying, closure_fails_after_three_processes_die_by_default) {
   EXPECT_THROW(once.fetch(milliseconds(10'000)), aborted_error);
 }
 
-TEST_F(dying, closure_is_retried_without_limit_if_the_limit_is_zero) {
+TEST_F(lost_processes, closure_is_retried_without_limit_if_the_limit_is_zero) {
   cluster_coordinator c(with(0));
   auto const value = c.schedule<int>("dies");
   end_processes(4);

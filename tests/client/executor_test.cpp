@@ -188,7 +188,7 @@ TEST(held_closures, long_running_closures_are_reported_once) {
   EXPECT_EQ(told[0].second, milliseconds(20));
 }
 
-struct after_a_break : testing::Test {
+struct held_closures_after_reconnect : testing::Test {
   registered_function const f{"f", {}, false};
   held_closures held;
   held_closures::clock::time_point const now{std::chrono::hours(1)};
@@ -208,14 +208,14 @@ struct after_a_break : testing::Test {
   }
 };
 
-TEST_F(after_a_break, only_started_closures_are_offered) {
+TEST_F(held_closures_after_reconnect, only_started_closures_are_offered) {
   add(1, false);
   auto const running = add(2, true);
   held.drop_unstarted();
   EXPECT_EQ(held.offer(now), std::vector{running});
 }
 
-TEST_F(after_a_break, unkept_closure_is_stopped_and_its_result_dropped) {
+TEST_F(held_closures_after_reconnect, unkept_closure_is_stopped_and_its_result_dropped) {
   auto const running = add(2, true);
   auto const offered = held.offer(now);
   EXPECT_TRUE(held.settle(offered, {}, false).empty());
@@ -223,7 +223,7 @@ TEST_F(after_a_break, unkept_closure_is_stopped_and_its_result_dropped) {
   EXPECT_FALSE(held.holds(*running));
 }
 
-TEST_F(after_a_break, closures_that_finished_during_the_break_are_answered) {
+TEST_F(held_closures_after_reconnect, closures_that_finished_during_the_break_are_answered) {
   auto const running = add(1, true);
   auto const done = add(2, true);
   auto const offered = held.offer(now);
@@ -234,7 +234,7 @@ TEST_F(after_a_break, closures_that_finished_during_the_break_are_answered) {
   EXPECT_FALSE(running->stop.stop_requested());
 }
 
-TEST_F(after_a_break, answer_that_may_be_lost_is_offered_again) {
+TEST_F(held_closures_after_reconnect, answer_that_may_be_lost_is_offered_again) {
   auto const done = add(1, true, true);
   held.answered(*done, now, 0);
   EXPECT_TRUE(held.empty());
@@ -244,7 +244,7 @@ TEST_F(after_a_break, answer_that_may_be_lost_is_offered_again) {
   EXPECT_TRUE(held.holds(*done));
 }
 
-TEST_F(after_a_break, answers_of_long_calls_are_kept_for_a_limited_time) {
+TEST_F(held_closures_after_reconnect, answers_of_long_calls_are_kept_for_a_limited_time) {
   auto const quick = add(1, true, true);
   quick->took = std::chrono::milliseconds(99);
   held.answered(*quick, now, 0);
@@ -254,7 +254,7 @@ TEST_F(after_a_break, answers_of_long_calls_are_kept_for_a_limited_time) {
   EXPECT_TRUE(held.offer(now + std::chrono::seconds(60)).empty());
 }
 
-TEST_F(after_a_break, kept_answers_are_limited_by_number_and_bytes) {
+TEST_F(held_closures_after_reconnect, kept_answers_are_limited_by_number_and_bytes) {
   for (std::uint64_t i = 1; i <= held_closures::answers_max + 6; ++i) {
     auto const j = add(i, true, true);
     j->result.bytes = "1";

@@ -19,8 +19,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct held_over : testing::Test {
-  explicit held_over(milliseconds grace = milliseconds(5'000)) : server(options(grace)) {}
+struct closures_across_resets : testing::Test {
+  explicit closures_across_resets(milliseconds grace = milliseconds(5'000))
+      : server(options(grace)) {}
 
   static test_server_options options(milliseconds grace) {
     test_server_options o;
@@ -58,7 +59,7 @@ struct held_over : testing::Test {
   };
 };
 
-TEST_F(held_over, running_closure_survives_a_reset_and_is_answered_afterwards) {
+TEST_F(closures_across_resets, running_closure_survives_a_reset_and_is_answered_afterwards) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
@@ -72,7 +73,7 @@ TEST_F(held_over, running_closure_survives_a_reset_and_is_answered_afterwards) {
   EXPECT_EQ(server.violated_invariant(), "");
 }
 
-TEST_F(held_over, result_produced_during_an_outage_is_delivered_later) {
+TEST_F(closures_across_resets, result_produced_during_an_outage_is_delivered_later) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
@@ -87,7 +88,7 @@ TEST_F(held_over, result_produced_during_an_outage_is_delivered_later) {
   EXPECT_EQ(reconnects(), 1u);
 }
 
-TEST_F(held_over, many_resets_in_a_row_lose_nothing) {
+TEST_F(closures_across_resets, many_resets_in_a_row_lose_nothing) {
   auto o = options_for(wire.address());
   o.slots = 2;
   worker_thread worker(o, slow);
@@ -107,7 +108,7 @@ TEST_F(held_over, many_resets_in_a_row_lose_nothing) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(held_over, closure_requeued_during_an_outage_is_asked_to_stop) {
+TEST_F(closures_across_resets, closure_requeued_during_an_outage_is_asked_to_stop) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
@@ -122,8 +123,8 @@ TEST_F(held_over, closure_requeued_during_an_outage_is_asked_to_stop) {
   EXPECT_EQ(result.get(), 2) << "the second attempt";
 }
 
-struct without_grace : held_over {
-  without_grace() : held_over(milliseconds(0)) {}
+struct without_grace : closures_across_resets {
+  without_grace() : closures_across_resets(milliseconds(0)) {}
 };
 
 TEST_F(without_grace, reset_requeues_all_closures) {

@@ -156,7 +156,7 @@ TEST(endpoint, is_an_address_and_a_port) {
   EXPECT_FALSE((endpoint{"::", 1}).is_loopback());
 }
 
-TEST(texts_of_answers, numbers_are_plain_decimals) {
+TEST(texts_of_json_values, numbers_are_plain_decimals) {
   auto const answer = json::parse(R"({"each": 50.125, "half": 0.5, "count": 7, "word": "x"})");
   EXPECT_EQ(text_of(answer, "each"), "50.125");
   EXPECT_EQ(text_of(answer, "half"), "0.5");

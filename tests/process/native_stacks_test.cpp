@@ -213,7 +213,7 @@ TEST(native_stacks_of_this_process, include_all_other_threads) {
   other.join();
 }
 
-TEST(native_stacks_of_nobody, are_empty) {
+TEST(native_stacks_of_a_missing_process, are_empty) {
   EXPECT_TRUE(sample(1 << 30, clock::now() + 1s).threads.empty());
   EXPECT_EQ(frame_finder().frames_of({}, clock::now() + 1s), "");
   frame_finder const without("libno-such-library.so");

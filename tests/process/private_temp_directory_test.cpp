@@ -16,10 +16,10 @@
 namespace muster {
 namespace {
 
-struct own_directories : testing::Test {
+struct private_temp_directories : testing::Test {
   test::temporary_directory there;
-  own_directories() { ::setenv("TMPDIR", there.path().c_str(), 1); }
-  ~own_directories() override { ::unsetenv("TMPDIR"); }
+  private_temp_directories() { ::setenv("TMPDIR", there.path().c_str(), 1); }
+  ~private_temp_directories() override { ::unsetenv("TMPDIR"); }
 
   std::size_t count() const {
     std::filesystem::directory_iterator const all(there.path());
@@ -37,7 +37,7 @@ struct own_directories : testing::Test {
   }
 };
 
-TEST_F(own_directories, are_removed_with_their_objects) {
+TEST_F(private_temp_directories, are_removed_with_their_objects) {
   {
     private_temp_directory const one("mine-"), other("mine-");
     EXPECT_NE(one.path(), other.path());
@@ -46,7 +46,7 @@ TEST_F(own_directories, are_removed_with_their_objects) {
   EXPECT_EQ(count(), 0u);
 }
 
-TEST_F(own_directories, directory_of_a_killed_process_is_removed_by_the_next) {
+TEST_F(private_temp_directories, directory_of_a_killed_process_is_removed_by_the_next) {
   leave_one();
   leave_one();  // removes the first
   EXPECT_EQ(count(), 1u);
@@ -57,7 +57,7 @@ TEST_F(own_directories, directory_of_a_killed_process_is_removed_by_the_next) {
   EXPECT_TRUE(std::filesystem::exists(next.path() / "lock"));
 }
 
-TEST_F(own_directories, directories_of_python_workers_are_removed_if_their_owner_died) {
+TEST_F(private_temp_directories, directories_of_python_workers_are_removed_if_their_owner_died) {
   for (auto const* name : {"muster-worker-dead", "muster-worker-alive", "muster-local-dead"})
     std::filesystem::create_directory(there / name);
   std::ofstream(there / "muster-worker-file") << "no directory";
@@ -69,7 +69,7 @@ TEST_F(own_directories, directories_of_python_workers_are_removed_if_their_owner
   EXPECT_TRUE(std::filesystem::exists(there / "muster-worker-alive"));
 }
 
-TEST_F(own_directories, directories_without_a_lock_are_kept) {
+TEST_F(private_temp_directories, directories_without_a_lock_are_kept) {
   std::filesystem::create_directories(there / "left-old" / "work");
   std::filesystem::create_directory_symlink("/", there / "left-link");
   private_temp_directory const next("left-");

@@ -129,9 +129,9 @@ offence const offences[] = {
      "answered attempt 9"},
 };
 
-class offence_test : public testing::TestWithParam<offence> {};
+class protocol_violation_test : public testing::TestWithParam<offence> {};
 
-TEST_P(offence_test, ends_the_stream_and_its_closures_run_elsewhere) {
+TEST_P(protocol_violation_test, ends_the_stream_and_its_closures_run_elsewhere) {
   test_server server;
   hand_session session(server.address(), {});
   hand_worker bad(server.address(), make_hello({"f"}, 2, 2, 1));
@@ -160,7 +160,7 @@ TEST_P(offence_test, ends_the_stream_and_its_closures_run_elsewhere) {
   EXPECT_EQ(server.violated_invariant(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(all, offence_test, testing::ValuesIn(offences),
+INSTANTIATE_TEST_SUITE_P(all, protocol_violation_test, testing::ValuesIn(offences),
                          [](auto const& i) { return std::string(i.param.name); });
 
 TEST(worker_protocol, length_of_a_process_end_is_limited) {

@@ -28,12 +28,12 @@ bool is_sample(std::string const& line) {
   return end == line.c_str() + line.size() && end != line.c_str() + blank + 1;
 }
 
-class server_facts : public web_fixture {
+class server_info : public web_fixture {
  protected:
   void SetUp() override { start(); }
 };
 
-TEST_F(server_facts, overview_counts_tasks_closures_and_values) {
+TEST_F(server_info, overview_counts_tasks_closures_and_values) {
   auto& w = add_worker(worker::habit::hold);
   submit(10);
   auto const before = get_json("/api/v1/overview");
@@ -47,13 +47,13 @@ TEST_F(server_facts, overview_counts_tasks_closures_and_values) {
   EXPECT_EQ(text_at(after, "/functions/0/name"), "muster.echo");
 }
 
-TEST_F(server_facts, version_names_this_run) {
+TEST_F(server_info, version_names_this_run) {
   auto const v = get_json("/api/v1/version");
   EXPECT_EQ(text_at(v, "/name"), "muster");
   EXPECT_EQ(text_at(v, "/boot"), "9f27c0de51a3b8e4");
 }
 
-TEST_F(server_facts, health_follows_the_engine) {
+TEST_F(server_info, health_follows_the_engine) {
   for (auto const* path : {"/livez", "/readyz", "/healthz"}) {
     EXPECT_EQ(get(path).status, 200u) << path;
     EXPECT_EQ(get(path).body, "ok\n");
@@ -67,9 +67,9 @@ TEST_F(server_facts, health_follows_the_engine) {
   EXPECT_NE(r.header("Retry-After"), "");
 }
 
-class server_that_waits : public web_fixture {};
+class server_before_serving : public web_fixture {};
 
-TEST_F(server_that_waits, answers_503_with_the_serving_server_until_it_serves) {
+TEST_F(server_before_serving, answers_503_with_the_serving_server_until_it_serves) {
   std::atomic<int> state = 0;
   web_options options;
   options.waiting = [&state]() -> std::optional<not_serving> {
@@ -94,7 +94,7 @@ TEST_F(server_that_waits, answers_503_with_the_serving_server_until_it_serves) {
   EXPECT_EQ(get("/readyz").status, 200u);
 }
 
-TEST_F(server_that_waits, holds_requests_until_it_serves) {
+TEST_F(server_before_serving, holds_requests_until_it_serves) {
   std::atomic<bool> asked = false, reads = true;
   web_options options;
   options.waiting = [&]() -> std::optional<not_serving> {
@@ -146,7 +146,7 @@ TEST_F(busy_engine, abandons_uploads_whose_requests_have_timed_out) {
   EXPECT_TRUE(eventually([&] { return send("PUT", path, "x").status == 201; }));
 }
 
-TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
+TEST_F(server_info, metrics_are_well_formed_prometheus_text) {
   add_worker(worker::habit::echo);
   get_json("/api/v1/jobs/" + text_at(submit(5), "/id") + "/join?timeout=10s");
   auto const r = get("/metrics");
@@ -225,7 +225,7 @@ void wait_for_next_second() {
   clock_nanosleep(is_wall ? CLOCK_REALTIME : CLOCK_BOOTTIME, TIMER_ABSTIME, &next, nullptr);
 }
 
-TEST(process_facts, start_time_is_the_same_in_every_reading) {
+TEST(process_info_test, start_time_is_the_same_in_every_reading) {
   auto const first = read_process_facts().start_time_s;
   EXPECT_GT(first, 0);
   wait_for_next_second();
@@ -233,7 +233,7 @@ TEST(process_facts, start_time_is_the_same_in_every_reading) {
   for (int i = 0; i < 100; ++i) ASSERT_EQ(read_process_facts().start_time_s, first);
 }
 
-TEST_F(server_facts, openapi_describes_all_routes) {
+TEST_F(server_info, openapi_describes_all_routes) {
   auto const v = get_json("/openapi.json");
   EXPECT_EQ(text_at(v, "/openapi"), "3.1.0");
   auto const& paths = v.at("paths").as_object();

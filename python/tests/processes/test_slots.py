@@ -64,7 +64,7 @@ with muster.ClusterCoordinator({server!r}, log_to_driver=False) as c, muster.Exe
     assert (found["derived"].secret(), found["derived"].more, found["open"].secret(), found["open"].any) == (7, 8, 7, 9)
     assert (found["pair"], type(found["pair"]), found["colour"]) == (Pair(4), Pair, Colour.RED)
     assert c.submit(lambda: Word.GO).fetch(20) is Word.GO
-    assert Derived.count == 3, "what comes back does not change the class"
+    assert Derived.count == 3, "a returned instance does not change the class"
     again = c.submit(lambda every, also: [every["list"][1].x, every["derived"].secret(), also.x], every, value)
     assert again.fetch(20) == [3, 7, 2]
     assert executor.submit(Point, 6).result(20) == Point(6)

@@ -141,12 +141,12 @@ TEST_F(durable_server, reports_a_failing_disk_and_refuses_durable_writes) {
 namespace muster::web::test {
 namespace {
 
-class forgetful_server : public web_fixture {
+class server_without_a_disk : public web_fixture {
  protected:
   void SetUp() override { start(); }
 };
 
-TEST_F(forgetful_server, durable_job_is_refused) {
+TEST_F(server_without_a_disk, durable_job_is_refused) {
   auto const refused =
       post_json("/api/v1/jobs",
                 R"({"durable":true,"closures":[{"function":"muster.echo","args":[1]}]})", 422);

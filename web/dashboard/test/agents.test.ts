@@ -57,7 +57,7 @@ test('an agent that was silent since the restart is neither connected nor dead',
   assert.equal(plight({ ...restored, state: 'ERROR' }), 'victim');
   const rows = { 'c/w:0': { ...restored, seen: undefined } as unknown as AgentRow };
   keepSeen(rows, () => undefined);
-  assert.equal(rows['c/w:0'].seen, 0, 'nobody knows when');
+  assert.equal(rows['c/w:0'].seen, 0, 'the time is unknown');
 });
 
 test('the host does not include the port', () => {
@@ -71,7 +71,7 @@ test('changes refer to ranges of known tasks', () => {
   const set = { state: 'LATE', late_for: 'b', late_since: 5, waits: [] } as const;
   const changed = changedRows([{ job: 'default/worker', tasks: [0, 1, 3, 3, 7, 9], set: { ...set, waits: [] } }], (name) => rows.get(name));
   assert.deepEqual(Object.keys(changed), ['default/worker:0', 'default/worker:1', 'default/worker:3']);
-  assert.equal(changed['default/worker:1']!.error, undefined, 'what does not hold any more is gone');
+  assert.equal(changed['default/worker:1']!.error, undefined, 'outdated fields are removed');
   assert.equal(changed['default/worker:1']!.address, rows.get('default/worker:1')!.address);
   assert.equal(rows.get('default/worker:1')!.state, 'ERROR', 'rows are not changed in place');
 });
@@ -82,13 +82,13 @@ test('the column of ages gives the last heartbeat, also of replaced rows', () =>
   assert.deepEqual(
     [...rows.values()].map((row) => row.seen),
     [10_000, 9_900, -1],
-    'without an age it stays',
+    'without an age the value is kept',
   );
   const again = { 'c/w:1': { index: 1, registered: 5_000 } as AgentRow, 'c/w:9': { index: 9, registered: 7_000 } as AgentRow };
   keepSeen(again, (name) => rows.get(name));
   assert.equal(again['c/w:1'].seen, 9_900);
-  assert.equal(again['c/w:9'].seen, 7_000, 'a new one was heard of when it registered');
+  assert.equal(again['c/w:9'].seen, 7_000, 'a new agent was last seen when it registered');
   const back = { 'c/w:1': { index: 1, registered: 20_000 } as AgentRow };
   keepSeen(back, (name) => rows.get(name));
-  assert.equal(back['c/w:1'].seen, 20_000, 'and so was one that came back');
+  assert.equal(back['c/w:1'].seen, 20_000, 'and so was a returning agent');
 });

@@ -67,9 +67,9 @@ test('rows by name: snapshot, then delta with a changed and a removed row', () =
   assert.equal(store.agents.get('default/worker:0'), undefined);
   assert.equal(store.agents.get('default/worker:3')!.state, 'CONNECTED');
   assert.equal(store.agents.get('default/worker:3')!.late_for, undefined);
-  assert.equal(store.agents.get('default/worker:2')!.late_for, 'step_13', 'a change says how it fares');
+  assert.equal(store.agents.get('default/worker:2')!.late_for, 'step_13', 'a change updates the state');
   assert.equal(store.agents.get('default/worker:2')!.error, undefined);
-  assert.equal(store.agents.get('default/worker:2')!.devices, 4, 'and not who it is');
+  assert.equal(store.agents.get('default/worker:2')!.devices, 4, 'and not the identity');
   assert.equal(store.seq('agents'), 4);
 });
 

@@ -141,8 +141,8 @@ test('a cluster is in use only through its own workers', () => {
   const waiting: ClusterRow = { ...cluster('train', 3), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 3, disconnected: 0, late: 0, error: 0 } };
   const main: ClusterRow = { ...waiting, name: 'default', main: true };
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
-  assert.equal(taskTotals(numbers, [{ ...waiting, has_workers: true }, main]).missing, 3, 'who is awaited by the main one');
-  assert.equal(taskTotals(numbers, [waiting, { ...main, has_workers: true }]).missing, 3, 'who is awaited by train');
+  assert.equal(taskTotals(numbers, [{ ...waiting, has_workers: true }, main]).missing, 3, 'agents awaited by the main cluster');
+  assert.equal(taskTotals(numbers, [waiting, { ...main, has_workers: true }]).missing, 3, 'agents awaited by train');
 });
 
 test('a cluster with only agents has tasks', () => {
@@ -161,6 +161,6 @@ test('unused agents are not counted next to closure workers', () => {
   );
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
   assert.equal(taskTotals(numbers, [unused]).total, 1);
-  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [{ ...unused, has_workers: false }]).missing, 4, 'without workers they are who is awaited');
+  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [{ ...unused, has_workers: false }]).missing, 4, 'without workers the agents are awaited');
   assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }]).total, 5);
 });

@@ -65,7 +65,7 @@ test('a range that ended after its request is requested once more', async () => 
   assert.equal(await of.look(over(NOW + 2000)), false);
   assert.equal(asked.length, 3);
   await of.look({ ...wanted(NOW - 30, NOW + 3000), now: NOW + 3000 });
-  assert.equal(asked[3]!.after, undefined, 'what came meanwhile is another question');
+  assert.equal(asked[3]!.after, undefined, 'newer data needs a new request');
 
   const job = feed();
   await job.of.look({ ...wanted(NOW - 600_000, NOW), until: NOW - 10 });
