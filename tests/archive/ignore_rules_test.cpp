@@ -26,7 +26,7 @@ TEST(ignore_rules, a_slash_ties_to_the_directory_of_the_file) {
   EXPECT_TRUE(r.ignore("out", true));
   EXPECT_FALSE(r.ignore("x/out", true));
   EXPECT_TRUE(r.ignore("docs/a.pdf", false));
-  EXPECT_FALSE(r.ignore("docs/x/a.pdf", false)) << "a star is no slash";
+  EXPECT_FALSE(r.ignore("docs/x/a.pdf", false)) << "a star does not match a slash";
   EXPECT_FALSE(r.ignore("x/docs/a.pdf", false));
 }
 

@@ -67,7 +67,7 @@ TEST(pack, both_kinds_of_ignore_files_apply) {
   t.write(".musterignore", "*.py\nsub/\n");
   EXPECT_EQ(t.names_in(t.unpacked(pack(t.root).bytes)),
             (names{".gitignore", ".musterignore", "a.log", "local"}))
-      << "then .gitignore says nothing";
+      << "then .gitignore is not used";
 }
 
 TEST(pack, too_large_archive_names_the_largest_files) {
@@ -152,7 +152,7 @@ TEST(copy_tree, ownership_changes_only_after_the_copy_is_complete) {
   t.write("a/file", "one");
   auto const copy = t.at / "copy";
   fs::create_directories(copy);
-  std::ofstream(copy / "a") << "no directory";  // makes the copy fail
+  std::ofstream(copy / "a") << "not a directory";  // makes the copy fail
   std::pair<uid_t, gid_t> const nobody{65'534, 65'534};
   EXPECT_ANY_THROW(copy_tree(t.root, copy, nobody));
   struct stat about {};

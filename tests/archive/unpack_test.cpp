@@ -172,7 +172,7 @@ TEST_F(unpacking, unpacked_bytes_are_limited) {
   hostile one(true);
   one.file("bomb", std::string(4'000'000, '\0'));
   auto const archive = one.bytes();
-  EXPECT_LT(archive.size(), 10'000u) << "it is one";
+  EXPECT_LT(archive.size(), 10'000u) << "it is an archive bomb";
   EXPECT_EQ(refused(archive, limits), "the archive unpacks to more than 1000000 bytes");
   hostile many;
   for (int i = 0; i < 3; ++i) many.file("f" + std::to_string(i), std::string(400'000, 'x'));

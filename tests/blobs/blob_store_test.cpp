@@ -301,7 +301,7 @@ TEST_F(BlobStore, FilesOfAnEarlierServerAreRemovedAndOthersStay) {
   EXPECT_FALSE(store->size_of(hash_of(large)));
   ASSERT_TRUE(put(large).ok());
   store->stop();
-  EXPECT_EQ(files(), 2u) << "what others keep there stays";
+  EXPECT_EQ(files(), 2u) << "files of other programs are kept";
 }
 
 TEST_F(BlobStore, TwoServersDoNotShareADirectory) {

@@ -30,7 +30,7 @@ class CopiesTable : public testing::Test {
 
 TEST_F(CopiesTable, AreRegisteredForWorkersThatTookAnOutput) {
   EXPECT_TRUE(table.copy(2, "a", 10, now));
-  EXPECT_TRUE(table.copy(2, "a", 10, now)) << "once more";
+  EXPECT_TRUE(table.copy(2, "a", 10, now)) << "repeated";
   EXPECT_EQ(table.find("a")->by, (ids{1, 2}));
   EXPECT_FALSE(table.copy(3, "a", 11, now)) << "another size";
   EXPECT_FALSE(table.copy(client, "a", 10, now));
@@ -52,7 +52,7 @@ TEST_F(CopiesTable, AreListedUpToALimitWithRoomForTheMaker) {
   table.close(1, now);
   EXPECT_FALSE(table.copy(5, "a", 10, now));
   table.open(7, {"socket", "worker:1", "odd", 1});
-  EXPECT_TRUE(table.hold(7, "a", 10, now)) << "it is back";
+  EXPECT_TRUE(table.hold(7, "a", 10, now)) << "it has returned";
   EXPECT_EQ(table.find("a")->by.size(), 4u);
   table.drop(3, "a", now);
   EXPECT_TRUE(table.copy(5, "a", 10, now));
@@ -72,7 +72,7 @@ TEST_F(CopiesTable, KeepAValueThatLosesOneOfItsHolders) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   table.close(1, now);
   EXPECT_EQ(table.find("a")->by, (ids{2}));
-  EXPECT_TRUE(table.take_orphans(now + 2s, 10).empty()) << "its maker may come back";
+  EXPECT_TRUE(table.take_orphans(now + 2s, 10).empty()) << "its maker can return";
   EXPECT_EQ(table.take_orphans(now + 3s, 10), names{"a"});
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
   table.close(2, now + 99s);
@@ -124,7 +124,7 @@ TEST_F(CopiesTable, AreUploadedByOneHolderAfterAnother) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   ASSERT_TRUE(table.copy(3, "a", 10, now));
   EXPECT_EQ(table.choose_uploader("a", now), 1u);
-  EXPECT_EQ(table.choose_uploader("a", now + 4s), 1u) << "it may have begun";
+  EXPECT_EQ(table.choose_uploader("a", now + 4s), 1u) << "the upload may have begun";
   EXPECT_EQ(table.choose_uploader("a", now + 5s), 2u);
   EXPECT_EQ(table.choose_uploader("a", now + 10s), 3u);
   EXPECT_EQ(table.choose_uploader("a", now + 15s), 1u);

@@ -57,7 +57,7 @@ class course {
     bool const taken = what < 7 ? table_.hold(id, name, size_of(name), now_)
                                 : table_.copy(id, name, size_of(name), now_);
     if (had) {
-      EXPECT_TRUE(taken || what < 7) << "it is a holder already";
+      EXPECT_TRUE(taken || what < 7) << "it already is a holder";
     }
     if (taken) begin(id, name);
     if (by_[name].empty()) by_.erase(name);
@@ -115,12 +115,13 @@ class course {
     for (auto const& [name, of] : away_)
       if (of.since + 3s <= now_) due.insert(name);
     auto const told = table_.take_lost(now_, 100);
-    ASSERT_EQ(std::set(told.begin(), told.end()), due) << "lost, and each when it was away";
+    ASSERT_EQ(std::set(told.begin(), told.end()), due)
+        << "lost while every holder was disconnected";
     ASSERT_EQ(told.size(), due.size()) << "each once";
     for (auto const& name : due) away_.erase(name);
     lost += due.size();
     for (auto const& name : table_.take_orphans(now_, 100)) {
-      ASSERT_TRUE(by_.contains(name)) << "it has no maker, and somebody has it";
+      ASSERT_TRUE(by_.contains(name)) << "it has no maker, but a holder";
       ++orphans;
     }
     table_.take_copied(now_, 100);

@@ -22,7 +22,7 @@ class HolderTable : public testing::Test {
 TEST_F(HolderTable, FindsTheHoldersOfAName) {
   EXPECT_TRUE(table.hold(1, "a", 10, now));
   EXPECT_TRUE(table.hold(2, "b", 20, now));
-  EXPECT_TRUE(table.hold(2, "b", 20, now)) << "once more";
+  EXPECT_TRUE(table.hold(2, "b", 20, now)) << "repeated";
   ASSERT_TRUE(table.find("b"));
   EXPECT_EQ(table.find("b")->by, std::vector<holder_id>{2});
   EXPECT_EQ(table.find("b")->size, 20u);
@@ -36,7 +36,7 @@ TEST_F(HolderTable, FindsTheHoldersOfAName) {
   EXPECT_EQ(table.workers(5)[0].bytes, 20u);
   EXPECT_TRUE(table.workers(0).empty());
   table.drop(2, "a", now);
-  EXPECT_TRUE(table.find("a")) << "it is another's";
+  EXPECT_TRUE(table.find("a")) << "it belongs to another holder";
   table.drop(1, "a", now);
   EXPECT_FALSE(table.find("a"));
 }
@@ -59,7 +59,7 @@ TEST_F(HolderTable, RefusesTheNameOfAnotherProcess) {
 TEST_F(HolderTable, GivesANameToTheNewerStreamOfAProcess) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   table.open(3, {"client"});
-  EXPECT_FALSE(table.hold(3, "a", 10, now)) << "whoever says that it is that process";
+  EXPECT_FALSE(table.hold(3, "a", 10, now)) << "this process only claims to be it";
   table.open(4, {"client", "", "", 1});
   EXPECT_TRUE(table.hold(4, "a", 10, now));
   table.close(1, now);
@@ -77,7 +77,7 @@ TEST_F(HolderTable, NamesBeyondTheLimitAreRefused) {
 TEST_F(HolderTable, NotifiesOnlyWorkersOfUnnamedOutputs) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   ASSERT_TRUE(table.hold(2, "b", 20, now));
-  EXPECT_TRUE(table.workers_to_drop("a").empty()) << "a client drops its arguments by itself";
+  EXPECT_TRUE(table.workers_to_drop("a").empty()) << "a client drops its arguments itself";
   EXPECT_EQ(table.workers_to_drop("b"), std::vector<holder_id>{2});
   EXPECT_TRUE(table.workers_to_drop("c").empty());
 }
@@ -116,7 +116,7 @@ TEST_F(HolderTable, OutputsAreLostAtOnceWhenAnotherProcessHasTheTask) {
   table.close(2, now);
   table.close(4, now);
   table.open(5, {"worker", "worker:7"});
-  EXPECT_EQ(table.take_lost(now, 10), std::vector<std::string>{"b"}) << "a's may come back";
+  EXPECT_EQ(table.take_lost(now, 10), std::vector<std::string>{"b"}) << "the maker of a can return";
   EXPECT_EQ(table.take_lost(now + 3s, 10), std::vector<std::string>{"a"});
   EXPECT_EQ(table.invalid(), "");
 }

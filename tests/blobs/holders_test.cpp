@@ -93,7 +93,7 @@ TEST_F(Holders, ArgumentNamedByAValueIsUploadedAtOnce) {
   hold(by_client, name);
   EXPECT_TRUE(client.wanted.empty());
   store.name(core::closure_id{1}, name);
-  EXPECT_EQ(client.wanted, std::vector{name}) << "its client lets go of it when the closure ends";
+  EXPECT_EQ(client.wanted, std::vector{name}) << "its client releases it when the closure ends";
   put("bytes", name);
   store.name(core::closure_id{2}, name);
   EXPECT_EQ(client.wanted, std::vector{name}) << "the server has it";
@@ -113,7 +113,7 @@ TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
   };
   now += 2s;
   look();
-  EXPECT_TRUE(lost.empty()) << "it may come back";
+  EXPECT_TRUE(lost.empty()) << "it can return";
   now += 1s;
   look();
   EXPECT_EQ(lost, std::vector{core::closure_id{1}});
@@ -151,7 +151,7 @@ TEST_F(Holders, RequestForALostNameReturnsTheRecomputedValue) {
   store.want(name);
   store.want(name);
   engine.run_until([&] { return !made_again.empty(); });
-  EXPECT_EQ(made_again, std::vector{core::closure_id{1}}) << "once in a while";
+  EXPECT_EQ(made_again, std::vector{core::closure_id{1}}) << "once per interval";
   EXPECT_EQ(store.current(name), name);
   auto const other = store.holders().open(worker, {"w2", "worker:1"});
   hold(other, again);

@@ -137,7 +137,7 @@ TEST(slurm, gpus_are_the_visible_ones_of_the_node) {
   v["CUDA_VISIBLE_DEVICES"] = "4,6,-1,7";
   slurm_resolver r(environment(v), o);
   EXPECT_EQ(r.num_accelerators(), (gpus{{"GPU", 1}}));
-  EXPECT_EQ(r.visible_gpus(), "6") << "the second of the host has the second";
+  EXPECT_EQ(r.visible_gpus(), "6") << "the second task of the host has the second GPU";
 }
 
 TEST(slurm, hosts_keep_the_order_of_their_ranks) {

@@ -130,7 +130,7 @@ TEST(cluster_watch, a_resolver_that_hangs_does_not_hold_up_the_stop) {
   ASSERT_TRUE(w.resolver->asked.take());
   EXPECT_FALSE(w.watch.stop(0ms));
   w.answer(R"({"w":["late"]})");
-  EXPECT_FALSE(w.told.take(20ms)) << "nobody is told after the stop";
+  EXPECT_FALSE(w.told.take(20ms)) << "no report after the stop";
 }
 
 TEST(cluster_watch, delays_double_up_to_a_limit) {

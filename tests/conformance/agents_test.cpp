@@ -167,7 +167,7 @@ TEST_P(conformance, WaitAtBarrier_FailedWithBarrierError_IncrementCounter) {
   connect(2);
   EXPECT_CODE((*this)[0].wait_at("b", 150ms), DEADLINE_EXCEEDED);
   auto other = (*this)[1].barrier("b", long_time, {}, 1);
-  EXPECT_CODE((*this)[0].wait_at("b"), OK) << "the error told it to go on with 1";
+  EXPECT_CODE((*this)[0].wait_at("b"), OK) << "the error stated that it continues with 1";
   EXPECT_EQ(other.get().counter, 1);
 }
 
@@ -260,7 +260,7 @@ TEST_P(conformance, CancelledPollForErrorRequest) {
   poll.cancel();
   EXPECT_CODE(poll.get(), CANCELLED);
   EXPECT_TRUE(server->parked(0));
-  EXPECT_CODE((*this)[0].heartbeat().get(), OK) << "no error of anybody";
+  EXPECT_CODE((*this)[0].heartbeat().get(), OK) << "no error from any task";
 }
 
 TEST_P(conformance, UseCompression) {

@@ -89,7 +89,7 @@ TEST_P(conformance_of_xla, ServiceIncarnationMismatch) {
     EXPECT_TRUE(got.coordination);
     EXPECT_EQ(got.mismatch, real);
   }
-  EXPECT_CODE(a.register_task().get(), OK) << "registration is how it learns";
+  EXPECT_CODE(a.register_task().get(), OK) << "the registration delivers it";
 }
 
 TEST_P(conformance, RegisterWithBarrier_RestartBeforeBarrier_Succeeds) {
@@ -115,7 +115,7 @@ TEST_P(conformance, RegisterWithBarrier_OldHeartbeat_RestartedTasksCanReconnect)
     EXPECT_CODE(old.heartbeat().get(), INVALID_ARGUMENT);
   }
   EXPECT_CODE(agent(1).register_task().get(), OK);
-  EXPECT_CODE(fresh.get(), OK) << "the old heartbeat did no harm";
+  EXPECT_CODE(fresh.get(), OK) << "the old heartbeat was harmless";
 }
 
 TEST_P(conformance, RegisterWithBarrier_RestartAfterBarrier_Fails) {

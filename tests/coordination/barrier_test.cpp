@@ -198,7 +198,7 @@ TEST_F(barrier_rules, end_with_aborted_when_the_service_stops) {
   s.stop();
   EXPECT_EQ(s.code_of(a), code::aborted);
   EXPECT_EQ(s.code_of(leaving), code::internal);
-  EXPECT_EQ(s.code_of(poll), code::cancelled) << "that a barrier broke is no news";
+  EXPECT_EQ(s.code_of(poll), code::cancelled) << "a broken barrier is not logged twice";
   EXPECT_NE(s.generation().state, generation_state::failed);
 }
 

@@ -36,13 +36,14 @@ TEST(early_answers, a_barrier_names_address_and_last_sign_of_life) {
   s.barrier("step", 1, {.timeout = 1h});
   s.advance(39s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
-  EXPECT_FALSE(s.fault_of(a).barrier) << "the instance goes on: the caller's count must not move";
+  EXPECT_FALSE(s.fault_of(a).barrier)
+      << "the instance continues: the counter of the caller must not change";
   EXPECT_TRUE(contains(s.message_of(a), "Barrier step: 2 of 3 tasks have arrived"))
       << s.message_of(a);
   EXPECT_TRUE(contains(s.message_of(a),
                        "Missing 1: /job:worker/task:2 (10.0.0.2:4711, last contact 49.0 s ago)"));
   s.barrier("step", 2, {.timeout = 1h});
-  EXPECT_EQ(s.code_of(s.barrier("step", 0, {.timeout = 1h})), code::ok) << "it may come again";
+  EXPECT_EQ(s.code_of(s.barrier("step", 0, {.timeout = 1h})), code::ok) << "it can call again";
 }
 
 TEST(early_answers, callers_that_time_out_together_do_not_report_each_other_missing) {

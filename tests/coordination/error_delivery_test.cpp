@@ -15,7 +15,7 @@ struct delivery_by_heartbeat : testing::Test {
 TEST_F(delivery_by_heartbeat, a_poll_is_cancelled_at_once) {
   auto const p = s.poll(0);
   EXPECT_EQ(s.code_of(p), code::cancelled);
-  EXPECT_TRUE(s.fault_of(p).coordination) << "it is an answer, not a broken connection";
+  EXPECT_TRUE(s.fault_of(p).coordination) << "it is an answer and not a broken connection";
   EXPECT_EQ(s.current().parked_calls(), 0u);
 }
 
@@ -29,8 +29,8 @@ TEST_F(delivery_by_heartbeat, error_is_returned_by_every_tasks_next_heartbeat) {
     EXPECT_NE(s.message_of(call).find("its GPU fell off"), std::string::npos) << s.message_of(call);
     EXPECT_EQ(s.message_of(call).find("does not poll"), std::string::npos) << s.message_of(call);
   }
-  EXPECT_EQ(s.state_of(0), agent_state::connected) << "it is no error of its own";
-  EXPECT_EQ(s.code_of(s.poll(2)), code::internal) << "a poll hears of it too";
+  EXPECT_EQ(s.state_of(0), agent_state::connected) << "it is not an error of its own";
+  EXPECT_EQ(s.code_of(s.poll(2)), code::internal) << "a poll receives it too";
 }
 
 TEST_F(delivery_by_heartbeat, error_is_delivered_after_a_restart) {

@@ -14,8 +14,8 @@ TEST(error_propagation, a_reported_error_reaches_every_poll) {
     EXPECT_EQ(s.fault_of(poll).source, 0u);
     EXPECT_NE(s.message_of(poll).find("GPU 3 fell off"), std::string::npos);
   }
-  EXPECT_EQ(s.code_of(s.poll(1)), code::out_of_range) << "a late poll hears it too";
-  EXPECT_EQ(s.code_of(s.poll(0)), code::failed_precondition) << "the one in error does not";
+  EXPECT_EQ(s.code_of(s.poll(1)), code::out_of_range) << "a late poll receives it too";
+  EXPECT_EQ(s.code_of(s.poll(0)), code::failed_precondition) << "the failed task does not";
 }
 
 TEST(error_propagation, happens_once_in_a_generation) {
@@ -107,7 +107,7 @@ TEST(error_propagation, heartbeats_deliver_the_error_to_tasks_that_do_not_poll) 
   s.enlist_all();
   s.poll(1);
   s.report(0, code::unavailable, "lost the mesh");
-  EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it has been told by its poll";
+  EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it received the error by its poll";
   auto const beat = s.beat(2);
   EXPECT_EQ(s.code_of(beat), code::aborted);
   EXPECT_NE(s.message_of(beat).find("lost the mesh"), std::string::npos);
@@ -170,7 +170,7 @@ TEST(error_propagation, first_cause_is_reported_even_if_it_breaks_the_shutdown_b
   s.advance(60s);
   s.beat(1), s.beat(2);
   s.advance(40s);
-  EXPECT_EQ(s.code_of(poll), code::unavailable) << "not the barrier that broke because of it";
+  EXPECT_EQ(s.code_of(poll), code::unavailable) << "not the barrier that failed as a consequence";
   EXPECT_EQ(s.code_of(leaving), code::internal);
   EXPECT_NE(s.message_of(leaving).find("heartbeat timeout"), std::string::npos);
   EXPECT_FALSE(s.agent(0).casualty);

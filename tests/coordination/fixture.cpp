@@ -52,7 +52,7 @@ void scene::take(effects& fx) {
   log_events_.insert(log_events_.end(), log_.pending_events().begin(), log_.pending_events().end());
   written_.add(fx.facts);
   if (stopped_) {
-    EXPECT_TRUE(fx.facts.empty()) << "what ends with the process is written down";
+    EXPECT_TRUE(fx.facts.empty()) << "state that ends with the process was stored";
   }
   if (checks_each_step) {
     EXPECT_EQ(all.violated_invariant(), "");
@@ -119,7 +119,7 @@ void scene::restart() {
 void scene::advance(duration d) {
   auto const end = now_ + d;
   for (int ticks = 0; all.next_deadline() <= end; ++ticks) {
-    if (ticks > 100'000) FAIL() << "the clockwork runs in place";
+    if (ticks > 100'000) FAIL() << "the deadline does not advance";
     now_ = std::max(now_, all.next_deadline());
     tick();
   }

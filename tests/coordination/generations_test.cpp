@@ -53,7 +53,7 @@ TEST_F(generation_rules, restart_breaks_the_running_generation_and_its_retry_sta
 
 TEST_F(generation_rules, known_incarnation_starts_no_generation) {
   fail();
-  EXPECT_EQ(s.code_of(s.enlist(1)), code::ok) << "it is connected still";
+  EXPECT_EQ(s.code_of(s.enlist(1)), code::ok) << "it is still connected";
   EXPECT_EQ(s.code_of(s.enlist(0)), code::aborted);
   EXPECT_EQ(s.code_of(s.enlist(7, 999)), code::invalid_argument);
   EXPECT_EQ(s.generation().number, 1u);
@@ -120,7 +120,7 @@ TEST_F(generation_rules, calls_of_dialect_t_are_identified_by_their_address) {
   }
   EXPECT_TRUE(s.parked(poll));
   EXPECT_EQ(s.code_of(s.ask(get_task_state{{.peer = "10.0.0.1:4711"}, {s.ref(1)}})), code::ok)
-      << "it asks before it registers";
+      << "it calls before it registers";
   s.peer_of_caller = "10.0.0.1:5000";
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
   s.peer_of_caller = "10.0.0.9:1";  // unknown: accepted
@@ -255,7 +255,7 @@ TEST(generations, of_an_earlier_process_are_remembered_in_their_place) {
   EXPECT_EQ(fresh.all.past(fresh.id).size(), 4u) << "it is known";
   g.number = 5;
   fresh.all.remember(fresh.id, g);
-  EXPECT_EQ(fresh.all.past(fresh.id).size(), 4u) << "it is the one that goes on";
+  EXPECT_EQ(fresh.all.past(fresh.id).size(), 4u) << "it is the continued generation";
 }
 
 }  // namespace

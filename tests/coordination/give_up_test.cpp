@@ -48,8 +48,8 @@ TEST_F(given_up, waiting_calls_are_answered_with_the_error) {
     ASSERT_EQ(s.code_of(call), code::unavailable);
     EXPECT_NE(s.message_of(call).find(reason), std::string::npos);
   }
-  EXPECT_EQ(s.fault_of(at_barrier).barrier->id, "b") << "agents go on counting from it";
-  EXPECT_TRUE(s.parked(watching)) << "it sees what becomes of the tasks";
+  EXPECT_EQ(s.fault_of(at_barrier).barrier->id, "b") << "agents continue counting from it";
+  EXPECT_TRUE(s.parked(watching)) << "it shows the final states of the tasks";
   EXPECT_EQ(s.changed<barrier_ended>().back().how, barrier_outcome::given_up);
 }
 
@@ -100,7 +100,7 @@ TEST_F(given_up, later_calls_are_refused_if_requested) {
     EXPECT_EQ(s.code_of(call), code::internal);
     EXPECT_EQ(s.message_of(call), reason);
   }
-  EXPECT_NE(s.states_of(s.watch(-1)), nullptr) << "people see what became of the tasks";
+  EXPECT_NE(s.states_of(s.watch(-1)), nullptr) << "users see the final states of the tasks";
   s.restart();
   EXPECT_EQ(s.code_of(s.try_get("k")), code::internal) << "after a restart, too";
   auto const leaves = s.leave(0);

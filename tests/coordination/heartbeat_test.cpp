@@ -140,7 +140,8 @@ TEST(heartbeat, delay_caused_by_a_stall_of_the_service_is_forgiven) {
   s.tick();
   EXPECT_TRUE(s.parked(poll));
   s.advance(49s);
-  EXPECT_TRUE(s.parked(poll)) << "agents beat at half the timeout: one beat must get through";
+  EXPECT_TRUE(s.parked(poll))
+      << "agents send heartbeats at half the timeout: one heartbeat must arrive";
   s.beat_all();
   s.advance(101s);
   EXPECT_EQ(s.code_of(poll), code::unavailable) << "silence after the stall counts";

@@ -135,7 +135,7 @@ TEST(limits, barriers_that_end_together_can_be_evicted_at_once) {
   EXPECT_EQ(s.code_of(leaving), code::internal);
   for (auto const call : calls) EXPECT_EQ(s.code_of(call), code::internal);
   EXPECT_EQ(s.generation().barriers_remembered, 1u);
-  EXPECT_EQ(s.code_of(s.leave(2)), code::internal) << "opens the shutdown barrier anew";
+  EXPECT_EQ(s.code_of(s.leave(2)), code::internal) << "reopens the shutdown barrier";
 }
 
 TEST(limits, keys_values_and_devices_are_bounded) {

@@ -35,10 +35,10 @@ TEST_F(notices, task_that_lost_its_wait_is_reported_once) {
   listen(0);
   auto const wait = listen(1);
   s.gone(wait);
-  EXPECT_TRUE(unheard().empty()) << "it may be leaving";
+  EXPECT_TRUE(unheard().empty()) << "it can be leaving";
   s.beat(1);
   EXPECT_EQ(unheard(), texts{"/job:worker/task:1"});
-  EXPECT_TRUE(told().empty()) << "others may follow";
+  EXPECT_TRUE(told().empty()) << "more can follow";
   s.advance(notice_waits::together);
   EXPECT_EQ(told(), texts{deaf_of_one});
   s.beat(1);
@@ -49,7 +49,7 @@ TEST_F(notices, task_that_lost_its_wait_is_reported_once) {
 TEST_F(notices, restart_loses_every_wait_and_logs_live_tasks_in_one_line) {
   listen_all();
   s.restart();
-  EXPECT_TRUE(unheard().empty()) << "nobody was heard of yet";
+  EXPECT_TRUE(unheard().empty()) << "no task has reported yet";
   s.beat_all();
   EXPECT_EQ(s.current().unreachable_by_notices().count, 3u);
   s.advance(notice_waits::together);

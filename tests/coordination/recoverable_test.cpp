@@ -130,7 +130,7 @@ TEST(recoverable, allow_reconnect_readmits_silent_tasks) {
   EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::ok);
   EXPECT_EQ(s.generation().number, 1u);
   EXPECT_EQ(s.code_of(s.beat(0, 200)), code::ok) << "the failure was before its time";
-  EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it has heard of it";
+  EXPECT_EQ(s.code_of(s.beat(1)), code::ok) << "it was notified";
 }
 
 TEST(recoverable, failed_renewable_generation_readmits_no_task) {
@@ -146,7 +146,7 @@ TEST(recoverable, failed_renewable_generation_readmits_no_task) {
   ASSERT_EQ(s.generation().state, generation_state::failed);
   ASSERT_EQ(s.state_of(2), agent_state::error);
   s.enlist(2, 202);
-  EXPECT_EQ(s.generation().number, 2u) << "though it may come and go";
+  EXPECT_EQ(s.generation().number, 2u) << "although it is recoverable";
   s.enlist(0, 200);
   EXPECT_EQ(s.generation().number, 2u);
   s.enlist(1, 201);
@@ -156,7 +156,7 @@ TEST(recoverable, failed_renewable_generation_readmits_no_task) {
 TEST(recoverable, allow_reconnect_does_not_keep_a_lost_generation_alive) {
   scene s({.tasks = 2, .spec = {.allow_reconnect = true}});
   s.enlist_all();
-  EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::aborted) << "it did not fall silent";
+  EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::aborted) << "it was not silent";
   EXPECT_TRUE(s.parked(s.enlist(0, 200)));
   EXPECT_EQ(s.generation().number, 2u);
 }

@@ -92,7 +92,7 @@ TEST_F(redeclaration, waiting_calls_are_answered_before_the_new_generation) {
   ASSERT_TRUE(s.redeclare(of(1)).ok());
   s.tick();
   EXPECT_EQ(s.code_of(waiter), code::cancelled);
-  EXPECT_EQ(size(), 2u) << "the answers of this step are in the old terms";
+  EXPECT_EQ(size(), 2u) << "the replies of this step use the old declaration";
   auto const early = s.enlist(1, 300);
   EXPECT_EQ(s.code_of(early), code::unavailable);
   EXPECT_EQ(s.message_of(early), "cluster 'default' is being redeclared; try again");

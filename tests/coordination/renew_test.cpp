@@ -25,7 +25,7 @@ TEST(renewal, ends_a_running_generation_and_removes_its_keys) {
   EXPECT_EQ(s.generation().state, generation_state::running);
   EXPECT_EQ(s.code_of(s.try_get("k")), code::not_found);
   auto const late = s.beat(0, 100);
-  EXPECT_EQ(s.code_of(late), code::aborted) << "of the generation before";
+  EXPECT_EQ(s.code_of(late), code::aborted) << "of the previous generation";
   EXPECT_NE(s.message_of(late).find("its tasks were restarted"), std::string::npos);
   auto const past = s.all.view(s.id, s.now()).past;
   ASSERT_EQ(past.size(), 1u);

@@ -52,15 +52,15 @@ TEST(restart, tasks_silent_since_the_restart_are_reported_separately) {
   auto const told = [&](task_index t) { return s.current().views().tasks(s.now(), t, 1).at(0); };
   EXPECT_EQ(s.generation().unheard, 3u);
   EXPECT_EQ(s.generation().by_health[static_cast<int>(agent_health::connected)], 3u)
-      << "agents are told the same as ever";
+      << "agents receive the same answers";
   EXPECT_TRUE(told(0).unheard);
-  EXPECT_EQ(told(0).last_heartbeat, time_point{}) << "nobody knows";
+  EXPECT_EQ(told(0).last_heartbeat, time_point{}) << "no status is known";
   s.barrier("b", 1);
   EXPECT_EQ(s.current().views().barrier("b")->missing.at(0).last_heartbeat, time_point{});
   s.beat(0);
   EXPECT_FALSE(told(0).unheard);
   EXPECT_EQ(told(0).last_heartbeat, s.now());
-  EXPECT_FALSE(told(1).unheard) << "a call is as good as a heartbeat";
+  EXPECT_FALSE(told(1).unheard) << "a call counts as a heartbeat";
   EXPECT_EQ(s.generation().unheard, 1u);
   s.advance(1h);
   EXPECT_EQ(told(2).health, agent_health::error);

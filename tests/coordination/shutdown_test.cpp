@@ -16,7 +16,7 @@ TEST(shutdown, no_task_leaves_before_the_last_has_called) {
   for (task_index t = 0; t < 3; ++t) EXPECT_EQ(s.state_of(t), agent_state::disconnected);
   EXPECT_EQ(s.generation().state, generation_state::finished);
   EXPECT_EQ(s.log_events(log_event_kind::generation_ended).size(), 1u);
-  EXPECT_EQ(s.code_of(s.leave(1)), code::ok) << "one whose reply was lost asks again";
+  EXPECT_EQ(s.code_of(s.leave(1)), code::ok) << "a task whose reply was lost calls again";
 }
 
 TEST(shutdown, timeout_fails_all_and_names_missing_tasks) {
@@ -112,7 +112,7 @@ TEST(shutdown, requires_a_connected_task) {
   s.advance(11s);
   auto const a = s.leave(0);
   s.advance(9s);
-  EXPECT_TRUE(s.parked(a)) << "its clock began with the first that was there";
+  EXPECT_TRUE(s.parked(a)) << "its clock began with the first arrival";
   EXPECT_EQ(s.code_of(s.leave(1)), code::ok);
 }
 
@@ -122,7 +122,7 @@ TEST(shutdown, reset_requires_a_connected_task) {
   EXPECT_EQ(s.code_of(s.reset(4)), code::invalid_argument);
   s.enlist(0);
   EXPECT_EQ(s.code_of(s.reset(0)), code::ok);
-  EXPECT_EQ(s.code_of(s.poll(0)), std::nullopt) << "in its grace";
+  EXPECT_EQ(s.code_of(s.poll(0)), std::nullopt) << "in its grace period";
   EXPECT_EQ(s.code_of(s.enlist(0)), code::ok) << "the registration barrier is replayed";
 }
 

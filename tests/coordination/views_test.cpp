@@ -44,7 +44,7 @@ TEST(views, reader_can_choose_a_shorter_lateness_threshold) {
   EXPECT_EQ(seen.at(0).health, agent_health::connected);
   EXPECT_EQ(seen.at(1).late_for, "step_12");
   EXPECT_EQ(seen.at(2).late_for, "step_12");
-  EXPECT_EQ(s.agent(2).health, agent_health::connected) << "for alarms it is too soon";
+  EXPECT_EQ(s.agent(2).health, agent_health::connected) << "too early for alarms";
 }
 
 TEST(views, barrier_without_waiting_tasks_makes_no_task_late) {

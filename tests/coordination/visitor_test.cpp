@@ -67,7 +67,7 @@ TEST_F(visitors, leaving_a_later_use_restores_the_previous_one) {
   s.gone(v);
   EXPECT_EQ(s.current().views().barrier("b")->counter, 0);
   EXPECT_EQ(s.current().views().barrier("b")->state, barrier_state::failed);
-  EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::deadline_exceeded) << "a straggler hears of it";
+  EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::deadline_exceeded) << "a late task receives it";
 }
 
 TEST_F(visitors, timeout_of_a_visitor_does_not_affect_the_barrier) {

@@ -77,7 +77,7 @@ TEST(watch, repeated_watch_waits_for_the_interval) {
   EXPECT_TRUE(s.parked(again));
   s.leave(2);
   s.advance(3ms);
-  EXPECT_TRUE(s.parked(again)) << "4 ms after the change that was told at once";
+  EXPECT_TRUE(s.parked(again)) << "4 ms after the change that was reported at once";
   s.advance(1ms);
   EXPECT_EQ(s.states_of(again)->version, seen + 2);
 }

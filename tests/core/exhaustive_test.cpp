@@ -101,7 +101,7 @@ class play {
     for (auto const id : job_.closures) {
       auto const state = c_.state(id);
       if (state == closure_state::queued || state == closure_state::running) {
-        EXPECT_FALSE(ended_.contains(id)) << "ended, and then went on";
+        EXPECT_FALSE(ended_.contains(id)) << "ended, and continued afterwards";
       } else {
         EXPECT_EQ(ended_.try_emplace(id, state).first->second, state) << "ended twice";
       }

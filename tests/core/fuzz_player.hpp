@@ -306,7 +306,7 @@ class fuzz_player {
     }
     forget_results();
     for (auto const& job : c_.core.sessions().list({}, 100).items)
-      EXPECT_TRUE(!job.streaming || c_.core.has_room(job.id)) << "held back for ever";
+      EXPECT_TRUE(!job.streaming || c_.core.has_room(job.id)) << "held back forever";
     reached = v;
     c_.step(stop{});
     EXPECT_TRUE(c_.watch().open_calls().empty());

@@ -10,7 +10,7 @@ namespace muster::coro::test {
 namespace {
 
 task<void> stop_at_once(echo_server& s) {
-  EXPECT_EQ(s.server.calls(), 16U) << "request slots, eight a method";
+  EXPECT_EQ(s.server.calls(), 16U) << "request slots, eight per method";
   EXPECT_EQ(s.engine.pending_ops(), 16U);
   co_return;
 }
@@ -34,7 +34,7 @@ task<void> watch_peer(victim& v, std::unique_ptr<chat_call> call) {
   EXPECT_TRUE(co_await call->read(message));
   v.seen.set();
   EXPECT_FALSE(co_await call->read(message));
-  EXPECT_FALSE(co_await call->write(message)) << "the peer is gone, not half-closed";
+  EXPECT_FALSE(co_await call->write(message)) << "the peer is dead and not half-closed";
   EXPECT_FALSE(co_await call->finish(grpc::Status::OK));
   v.gone.set();
 }

@@ -96,7 +96,7 @@ task<void> ten_thousand(engine_context& engine, int& fired) {
     timers.push_back(std::make_unique<timer>(engine));
     timers.back()->call_at(base - i * 1us, on_fire);  // each is the new earliest
   }
-  EXPECT_LE(engine.timers().arms(), 1U) << "an alarm a timer";
+  EXPECT_LE(engine.timers().arms(), 1U) << "one alarm per timer";
   EXPECT_EQ(engine.timers().size(), 10'000U);
   auto const later = clock::now() + 5ms;
   for (auto& t : timers) t->call_at(later, on_fire);

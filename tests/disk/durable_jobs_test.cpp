@@ -72,7 +72,7 @@ TEST(durable_jobs, survive_kill_9_and_unfinished_closures_run) {
   different.url = c.url() + "/api/v1/jobs";
   different.body = R"({"idempotency_key":"once","closures":[]})";
   auto const refused = muster::http_client().send(different);
-  EXPECT_TRUE(refused && refused->status == 422) << "the server remembers what came with the key";
+  EXPECT_TRUE(refused && refused->status == 422) << "the server remembers the request of the key";
   c.worker();
   ASSERT_TRUE(c.await_count(id_of(waiting), "succeeded", 2));
   EXPECT_EQ(value_of(c, waiting.at("closures").at(1)), "{\"a\":1}");

@@ -65,7 +65,7 @@ TEST_F(durable_sessions, an_error_is_raised_once_and_the_next_generation_begins)
   auto const bad = program.schedule<void>("muster.fail", "no such column");
   EXPECT_THROW(program.join(20s), closure_error);
   kill_and_start();
-  EXPECT_TRUE(program.join(20s)) << "told is told";
+  EXPECT_TRUE(program.join(20s)) << "the error was delivered before";
   EXPECT_EQ(program.schedule<int>("muster.echo", 2).fetch(20s), 2);
   EXPECT_THROW(bad.fetch(1s), closure_error);
 }

@@ -111,7 +111,7 @@ TEST(full_disk, is_reported_everywhere_and_reads_continue) {
   EXPECT_EQ(c.run({"kv", "put", "k2", "v"}).status, 0);
   EXPECT_EQ(put_blob().status, 201u);
   auto const ended = c.get("/api/v1/jobs/" + std::string(running) + "/join?timeout=20s");
-  EXPECT_EQ(ended.at("state"), "SUCCEEDED") << "its end was written when there was room";
+  EXPECT_EQ(ended.at("state"), "SUCCEEDED") << "its end was written when space was free";
   server.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(c.run({"kv", "get", "k2"}).out, "v");

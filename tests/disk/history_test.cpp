@@ -92,7 +92,7 @@ TEST_F(history_on_disk, is_there_after_kill_9) {
   EXPECT_EQ(events("server_started").size(), 1u);
   EXPECT_TRUE(await([&] { return points() > 0; }));
   auto const now = c.get("/api/v1/samples").at("t").as_array();
-  EXPECT_EQ(now.at(0), then.at(0)) << "charts begin where they did";
+  EXPECT_EQ(now.at(0), then.at(0)) << "charts begin at the same time";
   EXPECT_EQ(stream(), ran);
   EXPECT_EQ(machines(), (std::vector<std::string>{"worker:0"}));
   EXPECT_NE(c.text("/api/v1/jobs/" + job + "/logs").find("hello"), std::string::npos);
@@ -110,14 +110,14 @@ TEST_F(history_on_disk, of_a_stopped_server_is_shown_without_changes) {
 
   auto& look = c.serve({"--read-only", data});
   EXPECT_TRUE(look.says("shows=" + data));
-  EXPECT_EQ(c.grpc(), "") << "nobody works there";
+  EXPECT_EQ(c.grpc(), "") << "a read-only server accepts no workers";
   EXPECT_EQ(c.get("/api/v1/jobs/" + job), before);
   EXPECT_EQ(events("job_failed"), failed);
   EXPECT_GT(stream().second, 0u);
   EXPECT_EQ(c.get("/api/v1/session").at("read_only"), true);
   auto const stands = c.get("/api/v1/stream").at("now_ms");
   EXPECT_TRUE(await([&] { return points() > 0; }));
-  EXPECT_EQ(c.get("/api/v1/stream").at("now_ms"), stands) << "time does not go on";
+  EXPECT_EQ(c.get("/api/v1/stream").at("now_ms"), stands) << "time does not advance";
 
   muster::http_request change;
   change.method = "POST";

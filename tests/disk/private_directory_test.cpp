@@ -45,7 +45,7 @@ TEST_F(private_directory, is_made_for_its_owner_whatever_the_umask) {
   auto& server = c.serve({"--data-dir", data, "--spill-dir", values});
   put_blob();
   for (auto const& d : {data, data / "blobs", values}) EXPECT_EQ(mode_of(d), 0700u) << d;
-  EXPECT_EQ(mode_of(c.file("above")), 0755u) << "what is above belongs to nobody";
+  EXPECT_EQ(mode_of(c.file("above")), 0755u) << "the parent directory is not restricted";
   EXPECT_EQ(server.errors().find("closed_to_others"), std::string::npos) << server.errors();
   stop(server);
 
@@ -103,7 +103,7 @@ TEST_F(private_directory, foreign_directories_with_the_same_name_keep_their_perm
   auto const shared = c.file("shared"), blobs = shared / "blobs", papers = c.file("papers");
   for (auto const& d : {shared, blobs, papers}) fs::create_directory(d);
   auto& server = c.serve({"--data-dir", c.file("data"), "--spill-dir", shared});
-  EXPECT_EQ(mode_of(blobs), 0755u) << "the data directory has this server's";
+  EXPECT_EQ(mode_of(blobs), 0755u) << "the data directory has the blobs of this server";
   EXPECT_EQ(mode_of(shared), 0755u);
   stop(server);
   fs::remove(blobs);

@@ -92,7 +92,8 @@ TEST_F(slow_disk, slow_disk_delays_only_requests_that_need_it) {
   EXPECT_EQ(send("DELETE", "/api/v1/jobs/" + text(free, "/id")).status, 204u);
 
   EXPECT_EQ(put.wait_for(0s), std::future_status::timeout);
-  EXPECT_EQ(get.wait_for(0s), std::future_status::timeout) << "it would tell what is not there";
+  EXPECT_EQ(get.wait_for(0s), std::future_status::timeout)
+      << "it would return a value that is not stored";
   disk("");
   EXPECT_EQ(put.get().status, 201u);
   EXPECT_EQ(get.get().body, "2");

@@ -23,7 +23,7 @@ TEST(hang_watch, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
   EXPECT_EQ(h.waiting_line, "wait.py:3 in wait");
   EXPECT_EQ(p.watch.waiting(), (std::vector<std::uint32_t>{0, 1, 3}));
   EXPECT_GE(h.found - h.since, 60s);
-  EXPECT_EQ(p.asked, 2) << "nobody is asked for stacks before that";
+  EXPECT_EQ(p.asked, 2) << "no rank is asked for stacks before that";
 }
 
 // After a restart of the server: the same ranks, and the verdict of the earlier process.
@@ -40,9 +40,9 @@ TEST(hang_watch, restored_hang_lasts_until_its_rank_makes_progress) {
   for (auto& r : p.ranks) r.step = 60;  // a worker repeats the steps of its ranks
   EXPECT_EQ(p.run(long_ago), hang_change::none);
   ASSERT_TRUE(p.watch.found());
-  EXPECT_EQ(*p.watch.found(), known) << "a verdict that names nobody does not replace it";
+  EXPECT_EQ(*p.watch.found(), known) << "a verdict without a culprit does not replace it";
   p.ranks[0].output += 9;
-  EXPECT_EQ(p.run(10s), hang_change::none) << "one that waits may print that it waits";
+  EXPECT_EQ(p.run(10s), hang_change::none) << "a waiting rank can print that it waits";
   p.ranks[2].step = 61;
   EXPECT_EQ(p.run(10s), hang_change::over);
 }
@@ -262,7 +262,7 @@ TEST(hang_watch, ends_when_the_named_rank_makes_progress) {
   p.ranks[2].line = "\"train.py\", line 12 in step";
   ASSERT_EQ(p.run(long_ago), hang_change::found);
   p.ranks[0].now = does::prints;
-  EXPECT_EQ(p.run(30s), hang_change::none) << "who waits may say so";
+  EXPECT_EQ(p.run(30s), hang_change::none) << "a waiting rank can print that";
   p.ranks[2].now = does::prints;
   EXPECT_EQ(p.run(30s), hang_change::over);
   EXPECT_FALSE(p.watch.found());
@@ -273,8 +273,8 @@ TEST(hang_watch, undecided_hang_is_examined_again) {
   model_program p(3, 2s);
   ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
-  EXPECT_EQ(p.run(1h), hang_change::none) << "told once";
-  EXPECT_LE(p.asked, 40) << "ever more seldom, as it may wait by design";
+  EXPECT_EQ(p.run(1h), hang_change::none) << "reported once";
+  EXPECT_LE(p.asked, 40) << "at growing intervals, as it may wait by design";
   p.ranks[1].now = does::stopped;
   ASSERT_EQ(p.run(130s), hang_change::found);
   EXPECT_EQ(p.named(), 1);

@@ -131,7 +131,7 @@ TEST(slow_ranks, are_compared_only_with_enough_similar_ranks) {
   for (auto& c : columns) c.took[7] = 5'000;
   std::vector<std::uint32_t> like(8, 0);
   like[7] = 1;
-  EXPECT_TRUE(slow_ranks(columns, like, {}).empty()) << "it is alone of its kind";
+  EXPECT_TRUE(slow_ranks(columns, like, {}).empty()) << "it is the only one of its type";
   like[7] = 0;
   EXPECT_EQ(slow_ranks(columns, like, {}).size(), 1u);
 }

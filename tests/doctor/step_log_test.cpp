@@ -106,8 +106,8 @@ TEST(step_log_test, returns_each_new_segment_once) {
   log.add(start, another, 1, {span(0, 2, 200ms, 100ms)});
   log.add(start, program, 1, {span(0, 2, 200ms, 100ms)});
   log.forget(program);
-  EXPECT_EQ(log.take_new(start).size(), 1u) << "what is forgotten is not told";
-  EXPECT_EQ(log.of(another, start).size(), 1u) << "what was taken stays";
+  EXPECT_EQ(log.take_new(start).size(), 1u) << "removed steps are not returned";
+  EXPECT_EQ(log.of(another, start).size(), 1u) << "taken segments were stored";
 }
 
 TEST(step_log_test, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
@@ -125,7 +125,7 @@ TEST(step_log_test, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
   auto const all = log.of(program, start);
   EXPECT_LT(all.size(), 400u);
   EXPECT_EQ(log.since(), all.front()->last - 1s);
-  EXPECT_EQ(log.take_new(start).size(), all.size()) << "those that went were never taken";
+  EXPECT_EQ(log.take_new(start).size(), all.size()) << "the removed ones were never taken";
 }
 
 TEST(step_log_test, packs_segments_that_were_open_for_long) {
@@ -146,12 +146,12 @@ struct reported : testing::Test {
 };
 
 TEST_F(reported, steps_have_times_from_the_second_on) {
-  EXPECT_TRUE(say({0, 1, 10ms, {{1, 10ms}}}, 100ms).empty()) << "who knows when it began";
+  EXPECT_TRUE(say({0, 1, 10ms, {{1, 10ms}}}, 100ms).empty()) << "its start is unknown";
   auto const two = say({0, 3, 40ms, {{2, 20ms}, {3, 40ms}}}, 100ms);
   ASSERT_EQ(two.size(), 2u);
   EXPECT_EQ(two[0], span(0, 2, -80ms, 10ms));
   EXPECT_EQ(two[1], span(0, 3, -60ms, 20ms));
-  EXPECT_TRUE(say({0, 3, 40ms, {{3, 40ms}}}, 100ms).empty()) << "said before";
+  EXPECT_TRUE(say({0, 3, 40ms, {{3, 40ms}}}, 100ms).empty()) << "reported before";
 }
 
 TEST_F(reported, omitted_steps_share_one_span_with_the_next) {

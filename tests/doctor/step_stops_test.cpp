@@ -57,7 +57,7 @@ TEST_F(agreement, fails_if_no_rank_reports_steps) {
   stops.answered(a, {held[0].second.query, {}});
   stops.answered(b, {held[0].second.query, {}});
   EXPECT_EQ(ends.at(0).error().code, code::failed_precondition);
-  EXPECT_FALSE(told.at(a).step) << "whoever waits goes on";
+  EXPECT_FALSE(told.at(a).step) << "waiting ranks continue";
   EXPECT_FALSE(stops.agreed(of_it, 1));
 }
 
@@ -105,7 +105,7 @@ TEST_F(agreement, is_kept_when_a_new_one_fails) {
   begin();
   stops.on_worker_lost(b);
   EXPECT_EQ(ends.at(1).error().code, code::unavailable);
-  EXPECT_EQ(told[a].step, 100u) << "its pages have no step any more";
+  EXPECT_EQ(told[a].step, 100u) << "its pages contain no step";
   EXPECT_EQ(stops.agreed(of_it, 1), 100u);
 }
 

@@ -67,8 +67,7 @@ TEST(steps_of_ranks, continue_across_reports_unless_some_were_omitted) {
   w.say({at(0, 2, milliseconds(17))}, 1, milliseconds(20));
   EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(7));
   w.say({at(0, 9, milliseconds(90), {}, 6)}, 1, milliseconds(90));
-  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(7))
-      << "what is not known is not guessed";
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(7)) << "missing steps are not guessed";
 }
 
 TEST(steps_of_ranks, restart_with_the_next_attempt_or_with_restarted_counts) {
@@ -79,10 +78,9 @@ TEST(steps_of_ranks, restart_with_the_next_attempt_or_with_restarted_counts) {
   EXPECT_EQ(w.table.find(program, 1, 0)->step, 3u);
   EXPECT_EQ(w.table.find(program, 1, 0)->took, core::duration{});
   w.say({at(0, 4, milliseconds(5))}, 2);
-  EXPECT_EQ(w.asked, 2u) << "an attempt's ranks are asked for once";
+  EXPECT_EQ(w.asked, 2u) << "the ranks of an attempt are requested once";
   w.say({at(1, 99, milliseconds(7))}, 1);
-  EXPECT_FALSE(w.table.whole(program, 1, true))
-      << "what comes late of an earlier attempt is passed over";
+  EXPECT_FALSE(w.table.whole(program, 1, true)) << "late reports of an earlier attempt are ignored";
   EXPECT_EQ(w.table.whole(program, 2, true)->most, 4u);
 }
 
@@ -180,7 +178,7 @@ TEST(steps_of_ranks, show_a_host_that_was_slow_in_other_and_removed_programs) {
   auto const slow = w.table.whole(program, 1, true)->slow_ones;
   ASSERT_EQ(slow.size(), 1u);
   EXPECT_EQ(slow[0].attempts, 1u);
-  EXPECT_EQ(slow[0].runs, 3u) << "one that is forgotten, one with two attempts, and this one";
+  EXPECT_EQ(slow[0].runs, 3u) << "a removed program, one with two attempts, and this one";
 }
 
 TEST(steps_of_ranks, number_of_remembered_hosts_is_limited) {

@@ -121,7 +121,7 @@ TEST_F(data_on_etcd, can_be_copied_to_a_directory_and_back) {
     auto& server = b.serve(with("--store", there));
     EXPECT_EQ(b.text("/api/v1/clusters/train/kv/a/b"), "hello");
     EXPECT_EQ(b.text("/api/v1/clusters/train/kv/large"), large);
-    EXPECT_EQ(b.status_of("/api/v1/clusters/train/kv/a/c"), 404u) << "it came later";
+    EXPECT_EQ(b.status_of("/api/v1/clusters/train/kv/a/c"), 404u) << "it was started later";
     EXPECT_EQ(b.get("/api/v1/clusters/train").at("generation").at("incarnation"), incarnation);
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << server.errors();
@@ -182,7 +182,7 @@ TEST_F(data_on_etcd, repair_recovers_every_job_of_a_store_that_no_server_opens) 
   EXPECT_CONTAINS(repaired.out, here + ": repaired, 1 closure renamed, 0 entries removed; " + copy);
   EXPECT_EQ(data({"check", here}).status, 0);
   EXPECT_CONTAINS(data({"repair", here, copy + ".2"}).out, "needs no repair");
-  EXPECT_EQ(data({"check", copy}).status, 1) << "the copy is as the store was";
+  EXPECT_EQ(data({"check", copy}).status, 1) << "the copy equals the original store";
 
   cluster b;
   b.serve(serve);

@@ -106,7 +106,7 @@ TEST(etcd_plan, equals_the_batch_applied_in_order) {
       ASSERT_EQ(etcd.shown(), expected);
       std::size_t large = 0;
       for (auto const& [key, value] : expected) large += value.size() > piece_bytes;
-      ASSERT_EQ(etcd.pieces(), large * 3) << "none is left behind";
+      ASSERT_EQ(etcd.pieces(), large * 3) << "no entry is left behind";
       ASSERT_EQ(pieces.numbers.size(), large);
     }
   }

@@ -171,7 +171,7 @@ TEST_F(standby, names_the_leader_and_takes_over_all_state_after_a_kill) {
   EXPECT_EQ(b_->running().wait(), 0) << b_->running().errors();
   ASSERT_TRUE(a_->serves());
   std::cout << "serves " << since(stopped).count() << " ms after SIGTERM of the leader\n";
-  EXPECT_LE(since(stopped), 2s) << "it gave its lease back";
+  EXPECT_LE(since(stopped), 2s) << "it returned its lease";
   EXPECT_EQ(a_->key("a/c"), "later");
 }
 
@@ -337,7 +337,7 @@ TEST_F(standby, continues_a_program_without_starting_a_rank_twice) {
     auto const ranks = b_->value(path + "/ranks").at("ranks").as_array();
     return std::all_of(ranks.begin(), ranks.end(),
                        [](auto const& r) { return r.at("state") == "RUNNING"; });
-  })) << "its worker has come";
+  })) << "its worker has attached";
   box.write("go", "");
   EXPECT_TRUE(is(*b_, "SUCCEEDED"));
   EXPECT_EQ(b_->value(path).at("attempt"), 1);
@@ -357,7 +357,7 @@ TEST_F(standby, supervised_server_restarts_as_a_standby) {
   auto& next = b_->status("/readyz") == 200 ? *b_ : *a_;
   auto& other = &next == &*b_ ? *a_ : *b_;
   ASSERT_TRUE(other.stands_by());
-  EXPECT_TRUE(await([&] { return is_refused(other.grpc()); })) << "its sockets are given up";
+  EXPECT_TRUE(await([&] { return is_refused(other.grpc()); })) << "its sockets are closed";
   EXPECT_TRUE(next.put("k", "v"));
   for (auto* s : {&other, &next}) {
     s->running().signal(SIGTERM);

@@ -74,7 +74,7 @@ TEST_F(tokens_in_etcd, tokens_are_valid_on_the_leader_and_its_successor) {
     EXPECT_EQ(jobs(http, submitter), 0);
     EXPECT_EQ(jobs(http, viewer), 1) << "it is revoked";
     EXPECT_EQ(jobs(http, old), 1) << "it has another secret";
-    EXPECT_EQ(jobs(http, ""), 1) << "the server asks, since tokens are known";
+    EXPECT_EQ(jobs(http, ""), 1) << "the server requires one since tokens exist";
   };
   auto const a = address(), b = address();
   auto& first = serve(a);
@@ -96,7 +96,7 @@ TEST_F(tokens_in_etcd, tokens_are_valid_on_the_leader_and_its_successor) {
   EXPECT_EQ(jobs(b, first_line(at_the_server.out)), 0);
 
   second.kill_at_once();
-  EXPECT_EQ(stopped({"list"}).status, 2) << "whoever is gone leads until etcd forgets it";
+  EXPECT_EQ(stopped({"list"}).status, 2) << "a dead server leads until etcd removes its lease";
   ASSERT_TRUE(await([&] { return stopped({"list"}).status == 0; }, std::chrono::seconds(20)));
   EXPECT_CONTAINS(stopped({"list"}).out, "later-");
 }

@@ -67,7 +67,7 @@ TEST_F(etcd_view_test, shows_a_consistent_snapshot_while_the_leader_writes) {
     auto const all = all_of(*v, "k");
     EXPECT_EQ(all.size(), 500u);
     for (auto const& [key, value] : all) ASSERT_EQ(value, all.begin()->second) << key;
-    EXPECT_GE(std::stoi(all.begin()->second), before) << "what was acknowledged is there";
+    EXPECT_GE(std::stoi(all.begin()->second), before) << "acknowledged data are there";
   }
   stop = true;
   leader.join();

@@ -37,7 +37,7 @@ TEST_F(machines_test, newest_and_samples_of_an_hour) {
   EXPECT_EQ(samples.back().memory, static_cast<float>(machines::samples_max + 2));
   EXPECT_EQ(samples.back().at - samples.front().at, 5 * (machines::samples_max - 1));
   EXPECT_EQ(samples.back().cpu, 1.5f);
-  EXPECT_LT(samples.back().gpu, 0) << "not known, and not zero";
+  EXPECT_LT(samples.back().gpu, 0) << "unknown, and not zero";
 }
 
 TEST_F(machines_test, gpus_are_combined) {
@@ -58,7 +58,7 @@ TEST_F(machines_test, absent_or_silent_machine_is_not_fresh) {
   all.remove_machine("worker:0");
   EXPECT_FALSE(row->fresh(now));
   report("worker:0");
-  EXPECT_TRUE(row->fresh(now)) << "it is back";
+  EXPECT_TRUE(row->fresh(now)) << "it has reported again";
   EXPECT_EQ(machines::samples(*row).size(), 2u);
   EXPECT_FALSE(all.find("worker:1"));
 }
@@ -73,7 +73,7 @@ TEST_F(machines_test, near_the_limit_after_some_samples) {
   report("worker:0", 94);
   EXPECT_FALSE(row->is_near_limit(now));
   all.report("worker:0", machine{}, now);
-  EXPECT_FALSE(row->is_near_limit(now)) << "nothing is known of it";
+  EXPECT_FALSE(row->is_near_limit(now)) << "it has no samples";
 }
 
 TEST_F(machines_test, number_of_machines_is_limited) {
@@ -81,11 +81,11 @@ TEST_F(machines_test, number_of_machines_is_limited) {
   EXPECT_TRUE(all.find("worker:" + std::to_string(machines::charts_max - 1))->charted);
   EXPECT_FALSE(all.find("worker:" + std::to_string(machines::charts_max))->charted);
   report("late:0");
-  EXPECT_FALSE(all.find("late:0")) << "all are there";
+  EXPECT_FALSE(all.find("late:0")) << "all machines are there";
   all.remove_machine("worker:1");
   report("late:0");
   EXPECT_TRUE(all.find("late:0"));
-  EXPECT_TRUE(all.find("late:0")->charted) << "in the place of the one that made room";
+  EXPECT_TRUE(all.find("late:0")->charted) << "in the place of the evicted one";
   EXPECT_FALSE(all.find("worker:1"));
   EXPECT_EQ(all.all().size(), machines::machines_max);
 }

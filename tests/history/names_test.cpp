@@ -61,7 +61,7 @@ TEST_F(names_test, full_table_evicts_unused_names_and_then_shows_the_function) {
   now += std::chrono::seconds(10);
   auto const c = next("c");  // b is no longer displayed
   EXPECT_EQ(of[c].name, "c");
-  EXPECT_EQ(b, c) << "its number is used again";
+  EXPECT_EQ(b, c) << "its number is reused";
   shown.push_back(c);
   now += std::chrono::seconds(10);
   EXPECT_EQ(of[next("d")].name, "f");

@@ -96,7 +96,7 @@ TEST_F(dataset_hub, failed_closure_and_lost_worker_return_their_splits) {
       1);
   EXPECT_EQ(view().given_back, 1u);
   EXPECT_EQ(draw(first, first.held.at(0).closure), "s0");
-  EXPECT_EQ(draw(first, first.held.at(0).closure), "") << "the other may give back what it has";
+  EXPECT_EQ(draw(first, first.held.at(0).closure), "") << "the other one can return its split";
   h.apply(core::worker_disconnected{second.stream, false, "gone"});
   EXPECT_EQ(told(first), "s1");
   EXPECT_EQ(view().given_back, 2u);

@@ -9,10 +9,10 @@ namespace durable_cases {
 TEST_F(durable_jobs, are_acknowledged_only_when_stored) {
   open("a");
   EXPECT_EQ(log, "");
-  ASSERT_EQ(facts.size(), 2u) << "the job, and its closure";
+  ASSERT_EQ(facts.size(), 2u) << "the job and its closure";
   open("b", false);
   EXPECT_EQ(facts.size(), 2u);
-  EXPECT_EQ(log, "b ") << "nothing of it is ever written";
+  EXPECT_EQ(log, "b ") << "nothing about it is ever stored";
   EXPECT_TRUE(h->learn({"g"}).status.ok());
   open("c");
   commits.on_durable(1, {}, at);
@@ -46,7 +46,7 @@ TEST_F(durable_jobs, acknowledgement_waits_only_for_the_jobs_own_changes) {
   log.clear();
   h->when_durable(a, told("a"));
   h->when_durable(b, told("b"));
-  EXPECT_EQ(log, "a b! ") << "it was refused, and is told to nobody";
+  EXPECT_EQ(log, "a b! ") << "it was refused and is never reported";
 }
 
 TEST_F(durable_jobs, job_with_another_jobs_value_waits_for_that_value) {
@@ -132,7 +132,7 @@ TEST_F(durable_jobs, are_refused_when_too_much_waits_or_the_disk_has_failed) {
   full = false;
   open("d");
   commits.on_durable(1, {code::internal, "no space"}, at);
-  EXPECT_EQ(log, "a b! c d! ") << "it is not on the disk, and never will be";
+  EXPECT_EQ(log, "a b! c d! ") << "it is not on the disk and never will be";
   open("e");
   open("f", false);
   (void)kept;
@@ -181,7 +181,7 @@ TEST_F(durable_sessions, outcomes_are_sent_in_order_when_they_are_stored) {
   EXPECT_TRUE(s.tokens.empty());
   commits.on_durable(written - 1, {}, at);
   EXPECT_EQ(log, "opened ");
-  EXPECT_TRUE(s.tokens.empty()) << "its acceptance is there, its outcome is not";
+  EXPECT_TRUE(s.tokens.empty()) << "its acceptance is stored, its outcome is not";
   commits.on_durable(written, {}, at);
   EXPECT_EQ(s.tokens, std::vector<std::uint64_t>{7});
 }

@@ -40,7 +40,7 @@ struct takers : durable_sessions {
 TEST_F(takers, later_outcomes_do_not_overtake_those_waiting_for_the_disk) {
   answer(1);
   commits.on_durable(behind_value, {}, at);
-  EXPECT_TRUE(taker.tokens.empty()) << "a held outcome waits for everything that was written";
+  EXPECT_TRUE(taker.tokens.empty()) << "a held outcome waits for everything that was appended";
   answer(1);
   EXPECT_TRUE(taker.tokens.empty());
   commits.on_durable(written, {}, at);

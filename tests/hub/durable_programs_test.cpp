@@ -108,7 +108,7 @@ TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   alive.stream = w.stream;
   alive.lease = 1;
   h->apply(alive);
-  EXPECT_EQ(w.lease, 1u) << "a lease waits for nothing";
+  EXPECT_EQ(w.lease, 1u) << "a lease never waits";
   disk_has_all();
   EXPECT_EQ(log, "taken ");
   EXPECT_EQ(w.started, 2u);
@@ -117,7 +117,7 @@ TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   ended.stream = w.stream;
   ended.ended.push_back({.name = {p, 1, 0}});
   h->apply(ended);
-  EXPECT_EQ(w.forgotten, 0u) << "its worker has to know of it until the disk does";
+  EXPECT_EQ(w.forgotten, 0u) << "its worker must keep it until it is stored";
   disk_has_all();
   EXPECT_EQ(w.forgotten, 1u);
 }

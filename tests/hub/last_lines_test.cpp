@@ -96,7 +96,7 @@ TEST_F(last_lines_of_ranks, new_attempt_starts_without_lines) {
   EXPECT_EQ(asked.size(), 2u);
   EXPECT_EQ(shown(1), (shows{"", "", ""}));
   EXPECT_EQ(shown(2), (shows{"", "", ""}));
-  EXPECT_EQ(done, 1) << "who waited for the attempt before is told";
+  EXPECT_EQ(done, 1) << "callers that waited for the previous attempt are answered";
 }
 
 TEST_F(last_lines_of_ranks, least_recently_viewed_program_is_removed) {
@@ -142,7 +142,7 @@ TEST_F(last_lines_of_ranks, slow_worker_is_awaited_only_for_a_limited_time) {
   look(t);
   lines.deliver(a, {program, 1, {}});
   look(t + 2s);
-  EXPECT_FALSE(asked.contains(b)) << "it is asked already";
+  EXPECT_FALSE(asked.contains(b)) << "it was asked already";
   EXPECT_EQ(done, 0);
   asked.clear();
   lines.deliver(a, {program, 1, {}});
@@ -162,10 +162,10 @@ TEST_F(last_lines_of_ranks, programs_beyond_the_limit_have_no_lines) {
     return was_asked;
   };
   for (std::uint64_t n = 1; n <= last_lines::programs_max; ++n) EXPECT_TRUE(watch(n, t));
-  EXPECT_FALSE(watch(100, t + 1s)) << "others are looked at just now";
-  EXPECT_EQ(done, 1) << "and nobody waits";
+  EXPECT_FALSE(watch(100, t + 1s)) << "other programs are viewed now";
+  EXPECT_EQ(done, 1) << "and no caller waits";
   EXPECT_TRUE(watch(100, t + 2 * last_lines::every))
-      << "the one that nobody looks at any more goes";
+      << "the program that is no longer viewed is removed";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_F(log_store_test, unfinished_line_is_replaced_by_the_next_one) {
   store().take_new_lines();
   add(c, "0123456789012345678901\r");
   EXPECT_EQ(of_closure(c), list{"01234567890123456789 … 2 bytes cut\r"});
-  EXPECT_TRUE(store().take_new_lines().empty()) << "the history gets lines that have ended";
+  EXPECT_TRUE(store().take_new_lines().empty()) << "the history receives complete lines";
   auto const counted = store().count();
   store().release(job);
   EXPECT_GT(counted.bytes, 0u);

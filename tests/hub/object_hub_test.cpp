@@ -59,7 +59,7 @@ TEST(object_hub, worker_that_does_not_read_gets_no_more_messages) {
   ASSERT_EQ(s.answers.size(), 1u);
   EXPECT_EQ(s.answers[0].why.type, "muster.ResourceExhausted");
   auto const& o = *h.objects().state().find(*id);
-  EXPECT_EQ(o.answered, 0u) << "its worker has answered nothing";
+  EXPECT_EQ(o.answered, 0u) << "its worker has not answered";
   EXPECT_EQ(o.last_error, "") << "no method has failed";
   auto const more = h.objects().create(session, 4, spec);
   ASSERT_TRUE(more);
@@ -94,10 +94,10 @@ TEST(object_hub, an_object_without_a_task_is_placed_on_the_task_with_the_fewest_
   ASSERT_TRUE(first && second);
   EXPECT_EQ(workers[0].built, std::vector<core::object_id>{*first});
   EXPECT_EQ(workers[2].built, std::vector<core::object_id>{*second}) << "worker:1 takes no objects";
-  EXPECT_EQ(*h.objects().create(session, 2, spec), *first) << "it was asked for again";
+  EXPECT_EQ(*h.objects().create(session, 2, spec), *first) << "it was requested again";
   h.apply(core::cordon_task{{}, "worker", 0, true});
   ASSERT_TRUE(h.objects().create(session, 4, spec));
-  EXPECT_EQ(workers[2].built.size(), 2u) << "worker:0 takes nothing new";
+  EXPECT_EQ(workers[2].built.size(), 2u) << "worker:0 accepts nothing new";
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ struct pools_test : testing::Test {
 TEST_F(pools_test, cluster_is_found_by_name_and_main_is_the_default) {
   EXPECT_EQ(*all.named(""), &main);
   EXPECT_EQ(*all.named("main"), &main);
-  EXPECT_EQ(*all.named("default"), &main) << "as long as no cluster is called so";
+  EXPECT_EQ(*all.named("default"), &main) << "as long as no cluster has this name";
   EXPECT_EQ(all.existing(train), nullptr);
   auto* const of_train = *all.named("train");
   EXPECT_NE(of_train, &main);
@@ -82,7 +82,7 @@ TEST_F(pools_test, workers_receive_no_work_of_another_cluster) {
   here.attach(main);
   EXPECT_EQ(here.held.size(), 1u);
   EXPECT_EQ(here.index, 0);
-  EXPECT_EQ(there.index, 0) << "names are by cluster";
+  EXPECT_EQ(there.index, 0) << "names are per cluster";
 }
 
 TEST_F(pools_test, sessions_and_closures_are_found_by_id) {
@@ -92,7 +92,7 @@ TEST_F(pools_test, sessions_and_closures_are_found_by_id) {
   EXPECT_EQ(&all.of(mine.closures.at(0)), &of_train);
   EXPECT_EQ(&all.of(other.session), &main);
   EXPECT_EQ(&all.of(other.closures.at(0)), &main);
-  EXPECT_EQ(&all.of(core::session_id{999}), &main) << "which says that there is none";
+  EXPECT_EQ(&all.of(core::session_id{999}), &main) << "main reports that there is none";
   of_train.apply(core::cancel_session{{}, mine.session});
   of_train.apply(core::delete_session{{}, mine.session});
   EXPECT_EQ(&all.of(mine.session), &of_train) << "remembered for a while";
@@ -151,7 +151,7 @@ TEST_F(pools_test, removed_cluster_ends_its_own_work_only) {
   EXPECT_EQ(&all.of(job.session), &main);
   auto& again = **all.named("train");
   EXPECT_EQ(again.state().workers().connected(), 0u);
-  EXPECT_NE(open(again).closures, job.closures) << "ids are never used again";
+  EXPECT_NE(open(again).closures, job.closures) << "ids are never reused";
 }
 
 TEST_F(pools_test, spilled_values_are_removed_with_their_cluster) {

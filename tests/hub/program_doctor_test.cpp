@@ -115,7 +115,7 @@ TEST_F(doctor_of_programs, reports_which_rank_hangs_and_that_it_makes_progress_a
   EXPECT_EQ(found->line, "train.py:12 in step");
   EXPECT_EQ(found->waiting, (std::vector<std::string>{"worker:0", "worker:1", "worker:3"}));
   EXPECT_EQ(h.programs().doctor().hanging(9), std::vector{id});
-  EXPECT_EQ(state(), core::program_state::running) << "it is only told";
+  EXPECT_EQ(state(), core::program_state::running) << "it is only reported";
   output = 7;
   live(2s);
   EXPECT_FALSE(h.programs().doctor().hang_of(id));
@@ -157,7 +157,7 @@ TEST_F(doctor_of_programs, restarts_the_program_if_the_policy_says_so) {
   start(2);
   EXPECT_EQ(h.state().programs().attempts_of(id)->front().end, core::program_end::hung);
   EXPECT_EQ(state(), core::program_state::running);
-  EXPECT_EQ(h.programs().doctor().watched(), 1u) << "the next attempt is watched, too";
+  EXPECT_EQ(h.programs().doctor().watched(), 1u) << "the next attempt is watched too";
   output = 3;
   live(1s);
   EXPECT_EQ(state(), core::program_state::running);
@@ -194,7 +194,7 @@ TEST_F(doctor_of_programs, does_not_poll_unwatched_programs) {
 
 TEST_F(doctor_of_programs, watches_a_single_rank_only_for_policies_that_act) {
   run(1, hang_policy::tell);
-  EXPECT_EQ(h.programs().doctor().watched(), 0u) << "it may wait for whoever calls it";
+  EXPECT_EQ(h.programs().doctor().watched(), 0u) << "it can wait for an external caller";
   run(1, hang_policy::abort);
   EXPECT_EQ(h.programs().doctor().watched(), 1u);
 }

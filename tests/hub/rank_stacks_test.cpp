@@ -71,7 +71,7 @@ TEST_F(stacks_round, has_partial_results_before_its_end) {
   all.deliver(asked[0].first, {asked[0].second.number, false, {{0, stack_state::taken}}});
   bool over = false;
   all.await(round, [&] { over = true; });
-  EXPECT_TRUE(over) << "of what is not known nothing is awaited";
+  EXPECT_TRUE(over) << "unknown ranks are not awaited";
 }
 
 TEST_F(stacks_round, unasked_ranks_are_reported_as_busy) {
@@ -90,7 +90,7 @@ TEST_F(stacks_round, oldest_round_ends_when_there_are_too_many) {
   EXPECT_FALSE(over);
   begin({0});
   EXPECT_TRUE(over);
-  EXPECT_EQ(states(first), std::vector{stack_state::no_answer}) << "with what is known";
+  EXPECT_EQ(states(first), std::vector{stack_state::no_answer}) << "with partial results";
 }
 
 TEST(stack_states, have_names) {

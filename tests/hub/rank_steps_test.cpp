@@ -148,7 +148,7 @@ TEST_F(steps_in_a_hub, disconnected_or_silent_worker_causes_no_change) {
   h.apply(core::worker_disconnected{b.stream, false, "cut", true});
   EXPECT_EQ(why.code, code::unavailable);
   h.programs().steps().stop(p, 0, note);
-  EXPECT_EQ(why.code, code::unavailable) << "it is away";
+  EXPECT_EQ(why.code, code::unavailable) << "it is disconnected";
 }
 
 TEST_F(steps_in_a_hub, agreed_step_is_sent_again_to_a_returning_worker) {
@@ -203,7 +203,7 @@ TEST_F(steps_in_a_hub, restarted_server_sends_an_agreed_step_again) {
   h.programs().steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 9);
   answer(b, 6);
-  EXPECT_EQ(b.told.back().step, 9u) << "an agreement stands once it may have been come to";
+  EXPECT_EQ(b.told.back().step, 9u) << "an agreement is final once a rank can have reached it";
 }
 
 TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_which_restarts_elsewhere) {
@@ -266,7 +266,7 @@ TEST_F(steps_in_a_hub, steps_parsed_from_output_stop_no_program) {
   EXPECT_EQ(told->code, muster::code::failed_precondition);
   EXPECT_TRUE(a.held.empty() && b.held.empty());
   h.apply(core::worker_drain{a.stream, true});
-  EXPECT_TRUE(a.held.empty()) << "nor does a worker that leaves ask for a step";
+  EXPECT_TRUE(a.held.empty()) << "a leaving worker requests no step either";
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_F(spill, files_of_an_earlier_server_are_removed_and_others_stay) {
   fs::create_directories(directory);
   std::ofstream(directory / "muster-values-7") << "old";
   std::ofstream(directory / "muster-values-8.tmp") << "old";
-  std::ofstream(directory / "mine") << "not of a server";
+  std::ofstream(directory / "mine") << "a foreign file";
   start();
   EXPECT_EQ(segments(), std::vector{directory / "mine"});
   done({write(1, "1")});

@@ -236,7 +236,7 @@ TEST(closure_facts, slot_of_a_removed_closure_can_be_reused) {
   auto second = some_request(2, at + 1s, 40);
   second.closures[0].id = closure_id{2ull << 32 | 20};
   std::vector<fact> all{some_session(), some_request(0, at, 20), second};
-  EXPECT_FALSE(load_jobs(stored(all)).has_value()) << "two have it";
+  EXPECT_FALSE(load_jobs(stored(all)).has_value()) << "two closures have it";
   all.push_back(closure_removed{session_id{8}, 0});
   EXPECT_TRUE(load_jobs(stored(all)).has_value());
 }
@@ -263,15 +263,15 @@ TEST(closure_facts, inconsistent_facts_are_rejected) {
     auto const jobs = load_jobs(stored(facts));
     return jobs ? std::string() : jobs.error().message;
   };
-  EXPECT_NE(refused({some_closures()}).find("entry a"), std::string::npos) << "of no job";
+  EXPECT_NE(refused({some_closures()}).find("entry a"), std::string::npos) << "without a job";
   EXPECT_NE(refused({some_job(), ended_well()}).find("entry e"), std::string::npos)
-      << "of no closure";
+      << "without a closure";
   auto gap = some_closures();
   gap.first = 1;
   EXPECT_NE(refused({some_job(), gap}), "") << "closures before it are missing";
   auto again = some_closures();
   again.first = 3;
-  EXPECT_NE(refused({some_job(), some_closures(), again}), "") << "ids stand twice";
+  EXPECT_NE(refused({some_job(), some_closures(), again}), "") << "duplicate ids";
   auto unnamed = some_closures();
   unnamed.functions.pop_back();
   EXPECT_NE(refused({some_job(), unnamed}), "");

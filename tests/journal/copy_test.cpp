@@ -50,7 +50,7 @@ TEST(copy, contains_every_entry_and_leaves_the_original_unchanged) {
   EXPECT_EQ(entries_of(t / "b/c"), entries_of(t / "d"));
   EXPECT_EQ(state_of(t / "d"), before);
   EXPECT_FALSE(fs::exists(t / "b/c.partial"));
-  ASSERT_TRUE(opened(t / "b/c")->write(some_entries()).ok()) << "a server could go on there";
+  ASSERT_TRUE(opened(t / "b/c")->write(some_entries()).ok()) << "a server could continue there";
 }
 
 TEST(copy, keeps_the_permissions_of_the_original) {
@@ -96,7 +96,7 @@ TEST(copy, of_a_store_in_use_is_consistent) {
   }
   stop = true;
   writer.join();
-  EXPECT_GT(written, 50) << "nothing was compacted meanwhile";
+  EXPECT_GT(written, 50) << "nothing was compacted in between";
 }
 
 TEST(copy, needs_a_target_that_is_free) {

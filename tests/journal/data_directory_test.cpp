@@ -48,7 +48,7 @@ TEST(data_directory, restores_the_state_for_the_next_process) {
         .from = {}, .key = "k", .value = core::blob("v"), .overwrite = true};
     bool told = false;
     a.hub.ask(*made, std::move(put), [&](auto const& r) { told = !r.fault; });
-    EXPECT_FALSE(told) << "nothing is told before it is durable";
+    EXPECT_FALSE(told) << "nothing is acknowledged before it is durable";
     a.data.stop();
     a.data.answer_waiting_requests();
     EXPECT_TRUE(told);
@@ -132,7 +132,7 @@ TEST(data_directory, of_format_4_is_opened_completely) {
   ASSERT_TRUE(opened.ok()) << opened.message;
   EXPECT_EQ(a.data.epoch(), 2u);
   EXPECT_EQ(a.data.take_tokens().size(), 1u);
-  EXPECT_EQ(a.data.take_jobs().size(), 11u) << "ten, and what is of nobody";
+  EXPECT_EQ(a.data.take_jobs().size(), 11u) << "ten jobs, and the values without a job";
   auto const found = a.hub.state().find("train");
   ASSERT_TRUE(found.has_value());
   EXPECT_TRUE(a.hub.state().current(*found).views().key("a/b").has_value());
@@ -153,7 +153,7 @@ TEST(data_directory, of_a_newer_server_is_refused_and_left_unchanged) {
       << refused.message;
   EXPECT_NE(refused.message.find((t / "d").string()), std::string::npos);
   auto const s = journal::rocks_store::open(t / "d");
-  ASSERT_TRUE(s.has_value()) << "it was not let go";
+  ASSERT_TRUE(s.has_value()) << "the lock was not released";
   (void)(*s)->read("format", [&](auto, auto value) {
     EXPECT_EQ(value, f.SerializeAsString());
     return true;

@@ -148,7 +148,7 @@ TEST_F(durable_replies, key_that_was_not_stored_is_not_listed) {
 
 TEST_F(durable_replies, replies_about_stored_state_are_immediate) {
   get("a");
-  EXPECT_EQ(log, "") << "its cluster is not there yet";
+  EXPECT_EQ(log, "") << "its cluster does not exist yet";
   commits.on_durable(written, {}, at);
   put("a");
   ask_as(0, core::coordination::register_task(), "begins");

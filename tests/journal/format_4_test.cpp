@@ -105,7 +105,7 @@ std::string opened_again(std::vector<change> const& entries, std::mt19937* dice 
   for (auto& j : all.jobs) shuffle(j.accepted), shuffle(j.closures), shuffle(j.per_worker);
   c.wait(std::chrono::minutes(1));
   c.restore(std::move(all));
-  EXPECT_TRUE(c.fx().facts.empty()) << "what comes from the disk is written down again";
+  EXPECT_TRUE(c.fx().facts.empty()) << "loaded state is written again";
   EXPECT_EQ(c.core.violated_invariant(), "");
   return described(c.core, *jobs);
 }

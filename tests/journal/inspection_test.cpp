@@ -276,7 +276,7 @@ TEST(inspection, finds_damage_that_rocksdb_drops_silently) {
   EXPECT_TRUE(opened_as(t / "d", rocks::options())
                   ->Get({}, std::string("k\0train\0last", 12), &value)
                   .IsNotFound())
-      << "RocksDB sees it by itself: walk_log is needed no more";
+      << "RocksDB detects it now: walk_log is no longer needed";
 }
 
 TEST(inspection, finds_a_wrong_bit_in_the_manifest) {
@@ -307,7 +307,8 @@ TEST(inspection, finds_a_missing_file) {
 
 TEST(entries, are_named_by_the_table) {
   using namespace std::string_literals;
-  EXPECT_EQ(name_of("k\0train\0a\0b"s).part("key")->size(), 3u) << "the last part takes the rest";
+  EXPECT_EQ(name_of("k\0train\0a\0b"s).part("key")->size(), 3u)
+      << "the last part contains the rest";
   EXPECT_EQ(*name_of("c\0train\0"s).part("cluster"), "train");
   for (auto const& key : {"c\0train"s, "c\0train\0x"s, "k\0train"s, "k"s, ""s, "formats"s, "q\0"s})
     EXPECT_EQ(name_of(key).kind, nullptr) << key;

@@ -83,7 +83,7 @@ class repair : public ::testing::Test {
     auto const done = repair_store(at(), copy(), drop);
     EXPECT_TRUE(done) << done.error().message;
     if (!done) return {};
-    EXPECT_EQ(entries_of(copy()), before_) << "the copy has what there was";
+    EXPECT_EQ(entries_of(copy()), before_) << "the copy contains the original entries";
     auto const now = checked(at());
     EXPECT_TRUE(now) << now.error().message;
     return *done;
@@ -156,9 +156,9 @@ TEST_F(repair, gives_closures_with_the_same_slot_separate_slots_and_keeps_both) 
   EXPECT_EQ(all[older].closures[0].value.view(), "41");
   EXPECT_EQ(all[newer].closures[0].value.view(), "43");
   auto const& inputs = all[reader].accepted[0].closures[0].extras->inputs;
-  EXPECT_EQ(inputs[0].closure, moved[0].id) << "what names it follows";
+  EXPECT_EQ(inputs[0].closure, moved[0].id) << "references to it follow";
   EXPECT_EQ(inputs[1].closure, id_of(1, 6));
-  EXPECT_EQ(checked(at())->epoch, 8u) << "the next server begins behind the new ids";
+  EXPECT_EQ(checked(at())->epoch, 8u) << "the next server begins after the new ids";
   EXPECT_TRUE(repair_store(at(), directory_ / "again", false)->changes.empty());
 }
 
@@ -185,7 +185,8 @@ TEST_F(repair, does_not_guess_which_of_two_closures_with_one_id_is_meant) {
   };
   EXPECT_EQ(input_of(newer), id_of(1, 5));
   EXPECT_EQ(input_of(older), all[older].accepted[0].closures[0].id) << "its own";
-  EXPECT_EQ(raw(input_of(reader)) >> 32, 0u) << "nobody's: it fails instead of a wrong value";
+  EXPECT_EQ(raw(input_of(reader)) >> 32, 0u)
+      << "an unknown one: it fails instead of returning a wrong value";
 }
 
 TEST_F(repair, leaves_released_closures_without_a_slot) {
@@ -236,7 +237,7 @@ TEST_F(repair, removes_unreadable_entries_only_if_requested) {
           "be read; 'muster data repair --drop' removes them"),
       std::string::npos)
       << refused.error().message;
-  EXPECT_EQ(entries_of(at()), before) << "nothing is done by halves";
+  EXPECT_EQ(entries_of(at()), before) << "no partial result";
   EXPECT_FALSE(fs::exists(copy()));
   auto const done = repaired(true);
   EXPECT_EQ(done.removed, 4u) << "and the state of a closure of the request";

@@ -169,7 +169,7 @@ TEST(connection_guard, compressed_messages_are_not_decompressed) {
   s.run([&] {
     for (auto const coding : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
       auto const status = ask(s, 100'000, {}, coding);
-      EXPECT_FALSE(status.ok()) << "the compressed bytes are no message";
+      EXPECT_FALSE(status.ok()) << "the compressed bytes are not a message";
     }
     EXPECT_TRUE(ask(s, 100'000).ok());
   });
@@ -248,7 +248,7 @@ TEST(connection_guard, releases_the_bytes_of_streams_ended_by_the_server) {
     }
     for (int i = 0; i < 1'000 && held() > 0; ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(held(), 0u);
-    EXPECT_TRUE(c.answers()) << "the connection goes on";
+    EXPECT_TRUE(c.answers()) << "the connection continues";
   });
 }
 

@@ -147,7 +147,7 @@ TEST(frame_inspector, limits_calls_without_a_token_until_they_are_answered) {
   EXPECT_GT(f.inspector.held(), 48'000u);
   EXPECT_EQ(f.feed(call(3)), finding::none);
   f.inspector.call_ended();
-  EXPECT_GT(f.inspector.held(), 48'000u) << "one of two is under way";
+  EXPECT_GT(f.inspector.held(), 48'000u) << "one of two is in progress";
   EXPECT_EQ(f.feed(frame(reset_frame, 0, 1, number(8, 4))), finding::none);
   f.inspector.call_ended();
   EXPECT_EQ(f.inspector.held(), 0u);
@@ -210,7 +210,7 @@ TEST(frame_inspector, charges_nothing_for_a_stream_that_the_server_has_ended) {
     f.inspector.stream_ended(1);
     EXPECT_EQ(f.inspector.held(), 1'000 + frame_inspector::frame_overhead) << "stream 3";
     f.feed(frame(data_frame, 0, 1, message.substr(16'000, 16'000)));
-    EXPECT_EQ(f.inspector.held(), 1'000 + frame_inspector::frame_overhead) << "on its way before";
+    EXPECT_EQ(f.inspector.held(), 1'000 + frame_inspector::frame_overhead) << "in flight before";
     f.inspector.stream_ended(3);
     EXPECT_EQ(f.inspector.held(), 0u);
   }
@@ -224,7 +224,7 @@ TEST(frame_inspector, charges_a_large_request_until_the_server_has_ended_its_cal
     f.feed(call(1) + in_frames(1, large, end_stream));
     EXPECT_EQ(f.inspector.held(), charged);
     f.feed(call(3) + in_frames(3, large, 0));
-    EXPECT_EQ(f.inspector.held(), charged) << "more may come of stream 3, which is read";
+    EXPECT_EQ(f.inspector.held(), charged) << "more of stream 3 can arrive, and it is read";
     f.feed(frame(data_frame, end_stream, 3));
     EXPECT_EQ(f.inspector.held(), 2 * charged);
     f.feed(call(5) + in_frames(5, grpc_message(std::string(10'000, 'x')), end_stream));
@@ -238,7 +238,7 @@ TEST(frame_inspector, charges_a_large_request_until_the_server_has_ended_its_cal
     f.feed(call(9));
     f.inspector.stream_ended(9);
     f.feed(in_frames(9, large, end_stream));
-    EXPECT_EQ(f.inspector.held(), 0u) << "refused before it had come";
+    EXPECT_EQ(f.inspector.held(), 0u) << "refused before it had arrived";
   }
 }
 

@@ -94,7 +94,7 @@ TEST(header_decoder, refuses_malformed_blocks) {
     d.of(block);
     EXPECT_FALSE(d.ok) << block.size();
     EXPECT_EQ(d.of(field("authorization", "Bearer c")), values{});
-    EXPECT_FALSE(d.ok) << "for good";
+    EXPECT_FALSE(d.ok) << "permanently";
   }
 }
 

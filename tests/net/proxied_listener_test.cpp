@@ -64,7 +64,7 @@ TEST(proxied_listener, connection_of_the_relay_itself_keeps_its_address) {
   plain.send(preface);
   auto a = r.l.next();
   ASSERT_TRUE(a);
-  EXPECT_EQ(a->client, a->peer) << "no header is no header";
+  EXPECT_EQ(a->client, a->peer) << "a missing header is accepted";
   client local(r.l.port(), "127.0.0.9");
   local.send(std::string("\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", 16) + preface);
   a = r.l.next();
@@ -111,7 +111,7 @@ TEST(proxied_listener, unfinished_header_is_closed_after_the_timeout) {
   EXPECT_TRUE(c.closed());
   client silent(r.l.port(), "127.0.0.9");
   silent.send(header("192.168.7.7", 4711));
-  EXPECT_TRUE(silent.closed()) << "and so is one with nothing behind it";
+  EXPECT_TRUE(silent.closed()) << "and so is one without data after it";
   EXPECT_EQ(r.l.counts().header_timeout, 2u);
 }
 

@@ -72,7 +72,8 @@ TEST(proxy_header, error_states_what_is_wrong_in_the_header) {
   EXPECT_EQ(problem(15, '\x0b', v4), "it is too short for its addresses");
   EXPECT_EQ(problem(13, '\x21'), "it is too short for its addresses");
   EXPECT_EQ(problem(14, '\x04'), "it has 1052 bytes, the limit is 1024");
-  EXPECT_EQ(read_proxy_header(v4.substr(0, 14) + "\x03\xf0").is, state::partial) << "1024 may be";
+  EXPECT_EQ(read_proxy_header(v4.substr(0, 14) + "\x03\xf0").is, state::partial)
+      << "1024 are allowed";
 }
 
 TEST(proxy_header, relay_address_is_used_unless_the_client_uses_tcp) {

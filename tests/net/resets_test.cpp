@@ -16,7 +16,7 @@ TEST(leaky_counts, resets_within_burst_and_rate_are_allowed) {
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(counts.note("a", now));
   EXPECT_FALSE(counts.note("b", now)) << "another's";
   EXPECT_TRUE(counts.note("a", now));
-  EXPECT_FALSE(counts.note("a", now)) << "begins anew";
+  EXPECT_FALSE(counts.note("a", now)) << "starts again";
   for (int i = 0; i < 1'000; ++i) {
     now += 200ms;
     EXPECT_FALSE(counts.note("c", now)) << i;
@@ -32,7 +32,7 @@ TEST(leaky_counts, table_evicts_inactive_names_beyond_the_limit) {
     EXPECT_LE(counts.names(), 100u);
     if (i % 20 == 0) cut = counts.note("again and again", now) || cut;
   }
-  EXPECT_TRUE(cut) << "it was heard of all the time";
+  EXPECT_TRUE(cut) << "it reported all the time";
 }
 
 // Runs `work` on a separate thread, since the server uses the test's thread.

@@ -68,7 +68,7 @@ TEST_F(given, sockets_are_found_by_name_whatever_their_port) {
   int const a = make(), b = make();
   auto m = start({a, b}, "grpc:cluster-train");
   EXPECT_TRUE(m.holds_sockets());
-  EXPECT_EQ(std::getenv("LISTEN_FDS"), nullptr) << "children must not take them for theirs";
+  EXPECT_EQ(std::getenv("LISTEN_FDS"), nullptr) << "children must not use them";
   EXPECT_EQ(m.take("grpc", "127.0.0.2", 0), -1) << "of another address";
   EXPECT_EQ(m.take("grpc", "127.0.0.1", 1), -1) << "of another port";
   int const t = m.take("cluster-train", "127.0.0.1", 0);
@@ -116,7 +116,7 @@ TEST_F(given, unclaimed_sockets_are_closed) {
   auto m = start({a}, "old");
   m.drop_rest();
   EXPECT_EQ(m.take("old", "127.0.0.1", 0), -1);
-  EXPECT_TRUE(m.holds_sockets()) << "those that are opened next";
+  EXPECT_TRUE(m.holds_sockets()) << "sockets opened later";
 }
 
 TEST(service_notifications, report_kept_and_dropped_sockets) {

@@ -295,8 +295,10 @@ train()
   EXPECT_EQ(fresh.at("attempts").at(0).at("keys").as_int64(), 0);
   c.write("go", "");
   expect_trained_in(2, 1);
-  EXPECT_EQ(store(c).at("connections_total").as_int64(), 0) << "the main cluster's is another";
-  EXPECT_EQ(c.status_of("/api/v1/clusters/" + id + "/torch"), 404u) << "it went with its program";
+  EXPECT_EQ(store(c).at("connections_total").as_int64(), 0)
+      << "the store of the main cluster is another one";
+  EXPECT_EQ(c.status_of("/api/v1/clusters/" + id + "/torch"), 404u)
+      << "it was removed with its program";
 }
 
 TEST_F(torch_programs, survive_the_loss_of_the_host_of_rank_0) {
@@ -358,7 +360,8 @@ TEST_F(torch_programs, use_a_store_at_rank_0_if_requested_or_set_in_the_environm
   launch(plain, {"--env", "MASTER_ADDR=127.0.0.1", "--env", "MASTER_PORT=" + port, "--env",
                  "TORCHELASTIC_USE_AGENT_STORE=True"});
   expect_trained_in(1, 0);
-  EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 1) << "the main cluster's";
+  EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 1)
+      << "the store of the main cluster";
 }
 
 // muster run makes the cluster that it declares serve the store.

@@ -128,7 +128,8 @@ TEST(torch_tcp_store, ranks_named_by_their_launcher_are_known_and_others_are_mis
   clients s;
   s.tcp_store.begin_attempt(attempt_cause::launched, s.now);
   s.tcp_store.expect(4);
-  EXPECT_TRUE(s.tcp_store.view(10).missing.empty()) << "nobody has come, nobody needs to";
+  EXPECT_TRUE(s.tcp_store.view(10).missing.empty())
+      << "no rank has connected yet, so none is missing";
   auto const one = s.open("10.0.0.1:1", 1);
   s.open("10.0.0.1:2", 1);
   auto const three = s.open("10.0.0.2:3", 3);
@@ -140,12 +141,12 @@ TEST(torch_tcp_store, ranks_named_by_their_launcher_are_known_and_others_are_mis
   ASSERT_EQ(v.ranks.size(), 2u);
   EXPECT_EQ(v.ranks[0].rank, 1u);
   EXPECT_EQ(v.ranks[0].pid, 71u);
-  EXPECT_EQ(v.shown[1].rank, 1u) << "its second one";
+  EXPECT_EQ(v.shown[1].rank, 1u) << "its second connection";
   EXPECT_EQ(v.ranks[1].peer, "10.0.0.2:3");
   s.close(three);
   EXPECT_FALSE(s.tcp_store.view(10).ranks[1].connected);
-  EXPECT_EQ(s.tcp_store.view(10).missing, (std::vector<std::uint32_t>{0, 2})) << "it was there";
-  ASSERT_EQ(s.told.size(), 1u) << "its program tells of attempts, and of this one nothing else";
+  EXPECT_EQ(s.tcp_store.view(10).missing, (std::vector<std::uint32_t>{0, 2})) << "it was connected";
+  ASSERT_EQ(s.told.size(), 1u) << "the program reports attempts; this is the only other event";
   EXPECT_EQ(s.told[0].text, "rank 3 (10.0.0.2:3) has closed its connection");
   s.tcp_store.begin_attempt(attempt_cause::launched, s.now);
   auto const next = s.open("10.0.0.1:4", 1);
@@ -192,7 +193,8 @@ TEST(torch_tcp_store, a_second_connection_of_the_same_process_is_no_restart) {
   auto const again = begin(s, 10);
   s.send(second, say::set("/x", ""));
   s.send(again, say::set(address_of(0), "c"));
-  EXPECT_EQ(s.tcp_store.view(10).attempts[0].number, 1u) << "the second one's, which lives";
+  EXPECT_EQ(s.tcp_store.view(10).attempts[0].number, 1u)
+      << "the connection of the second one, which is alive";
 }
 
 TEST(torch_tcp_store, disconnected_rank_is_reported_with_the_keys_it_waited_for) {
@@ -234,7 +236,7 @@ TEST(torch_tcp_store, keys_are_limited_and_old_ones_are_evicted) {
   auto const b = begin(s, 2);
   s.send(b, say::set("/1", "") + say::set("/2", ""));
   EXPECT_FALSE(s.is_refused(b));
-  EXPECT_FALSE(s.tcp_store.keys(1, "", "", 10)) << "it was forgotten";
+  EXPECT_FALSE(s.tcp_store.keys(1, "", "", 10)) << "it was removed";
   s.send(b, say::set("/3", ""));
   EXPECT_EQ(s.tcp_store.refusal(b),
             "keys and values: the limit is reached: 3 keys and 1073741824 bytes");

@@ -79,7 +79,7 @@ class google_sign_in : public tpu {
   http_seen grant() const {
     for (auto const& s : server_.seen())
       if (s.target == "/token") return s;
-    ADD_FAILURE() << "nobody asked for a token";
+    ADD_FAILURE() << "no token was requested";
     return {};
   }
 
@@ -184,7 +184,7 @@ TEST_F(google_sign_in, resolvers_send_the_token_and_the_billing_project) {
   EXPECT_EQ(last().headers.at("authorization"), "Bearer granted");
   EXPECT_EQ(last().headers.at("x-goog-user-project"), "payer");
   r.cluster_spec();
-  EXPECT_EQ(asked("/token"), 1u) << "the token is kept from question to question";
+  EXPECT_EQ(asked("/token"), 1u) << "the token is cached between requests";
   auto o = with(names{"n"});
   o.tpu.token_file = files_.write("token", "given");
   tpu_resolver(environment, o).cluster_spec();

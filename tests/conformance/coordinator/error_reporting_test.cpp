@@ -34,7 +34,7 @@ TEST_P(coordinator_conformance_errors, testScheduleRaiseErrorWithMultipleFailure
               for (;;) c->schedule<int>("fail", "again");
             }),
             "again");
-  EXPECT_EQ(raised_by([&] { c->join(); }), "") << "what was scheduled after it was not";
+  EXPECT_EQ(raised_by([&] { c->join(); }), "") << "the call scheduled after it was not";
 }
 
 TEST_P(coordinator_conformance_errors, testErrorWillbeCleared) {

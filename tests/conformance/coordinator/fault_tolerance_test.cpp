@@ -207,7 +207,7 @@ TEST_F(coordinator_fault_tolerance,
   } catch (closure_error const& e) {
     EXPECT_EQ(e.failure().kind, failure_kind::dependency_lost) << e.what();
     EXPECT_EQ(e.failure().dependencies, words({"ps:1"}));
-    EXPECT_EQ(e.failure().attempt, 3u) << "two were borne";
+    EXPECT_EQ(e.failure().attempt, 3u) << "two were tolerated";
   }
   EXPECT_TRUE(c.await_tasks(2)) << "the workers stay";
 }
@@ -274,7 +274,7 @@ TEST_F(parameter_server, testJoinRaisesUnavailableErrorAtPsFailure) {
   EXPECT_NE(f.message.find("another worker process took its place"), std::string::npos)
       << f.message;
   create_variables(coordinator);
-  EXPECT_TRUE(coordinator.join()) << "with the next generation all is well";
+  EXPECT_TRUE(coordinator.join()) << "the next generation works";
 }
 
 TEST_F(parameter_server, testScheduleRaisesUnavailableErrorAtPsFailure) {
@@ -326,7 +326,7 @@ TEST_F(parameter_server, fetch_of_a_call_bound_to_it_raises_its_loss) {
   auto const tasks = c.tasks();
   for (auto const& t : tasks) {
     if (t.at("job").as_string() != "ps") continue;
-    EXPECT_EQ(t.at("finished").to_number<int>(), 1) << "nothing ran on the empty one";
+    EXPECT_EQ(t.at("finished").to_number<int>(), 1) << "nothing ran on the idle worker";
   }
 }
 
@@ -377,7 +377,7 @@ TEST_F(coordinator_fault_tolerance, long_pause_is_a_loss_and_the_late_answer_voi
   ASSERT_TRUE(join_worker(1));
   EXPECT_EQ(state_after(job), "SUCCEEDED");
   workers[0]->signal(SIGCONT);
-  EXPECT_TRUE(c.await_tasks(2)) << "it comes back";
+  EXPECT_TRUE(c.await_tasks(2)) << "it returns";
   auto const v = c.get("/api/v1/jobs/" + job + "/closures").at("closures").at(0);
   EXPECT_EQ(v.at("attempts").as_array().size(), 2u);
   EXPECT_EQ(v.at("attempts").at(1).at("worker").as_string(), "worker:1");

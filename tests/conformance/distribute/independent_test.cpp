@@ -120,7 +120,7 @@ TEST_F(distribute_independent, between_graph_with_an_evaluator) {
   ASSERT_EQ(all.size(), 4u);
   for (int i = 0; i < 3; ++i) {
     auto const& c = all.at("worker:" + std::to_string(i));
-    EXPECT_EQ(c.num_workers, 3) << "it is no worker";
+    EXPECT_EQ(c.num_workers, 3) << "it is not a worker";
     EXPECT_EQ(c.is_chief, i == 0);
   }
   EXPECT_TRUE(all.at("evaluator:0").is_chief);
@@ -154,7 +154,7 @@ TEST_F(distribute_independent, testRunStdServerInGoogleEnvironment) {
   });
   made_one.get_future().wait();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(over) << "it waits for a server that is somebody else's";
+  EXPECT_FALSE(over) << "it waits for a server of another task";
   made_here->stop();
   ps.join();
   EXPECT_TRUE(over);

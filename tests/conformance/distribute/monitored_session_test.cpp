@@ -120,7 +120,7 @@ TEST_F(distribute_sessions, waiting_session_fails_after_the_maximum_wait) {
   } catch (wait_timeout const& e) {
     EXPECT_EQ(std::string(e.what()), "the chief did not prepare the job within 150 ms");
   }
-  EXPECT_GE(asked, 2) << "it asks again and again";
+  EXPECT_GE(asked, 2) << "it asks repeatedly";
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
 }
 

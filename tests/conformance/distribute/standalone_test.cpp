@@ -124,7 +124,7 @@ TEST_F(distribute_standalone, between_graph_with_an_evaluator) {
   ASSERT_EQ(all.size(), 4u);
   for (int i = 0; i < 3; ++i) {
     auto const& c = all.at("worker:" + std::to_string(i));
-    EXPECT_EQ(c.num_workers, 3) << "it is no worker";
+    EXPECT_EQ(c.num_workers, 3) << "it is not a worker";
     EXPECT_EQ(c.is_chief, i == 0);
     EXPECT_TRUE(c.barrier);
   }

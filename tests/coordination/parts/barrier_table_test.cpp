@@ -91,8 +91,8 @@ TEST_F(barriers_of_three, oldest_finished_barrier_is_removed) {
   EXPECT_TRUE(table.full());
   table.end(a, {}, start), table.end(b, {}, start);
   EXPECT_EQ(table.find("a"), nullptr);
-  EXPECT_EQ(table.find(a), nullptr) << "its number is not given again";
-  EXPECT_EQ(table.at(open("a", 0, 5)).counter, 5) << "whoever counts on is believed now";
+  EXPECT_EQ(table.find(a), nullptr) << "its number is not reused";
+  EXPECT_EQ(table.at(open("a", 0, 5)).counter, 5) << "its counter is trusted now";
   EXPECT_EQ(table.violated_invariant(), "");
 }
 

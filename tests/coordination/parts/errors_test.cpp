@@ -16,7 +16,7 @@ TEST(failure_record, keeps_the_first_cause_and_separates_casualties_from_victims
   EXPECT_TRUE(r.is_casualty(1));
   EXPECT_FALSE(r.is_casualty(2));
   EXPECT_EQ(r.with_cause("x"), "x\nFirst cause: boom");
-  EXPECT_EQ(r.with_cause("it went boom"), "it went boom") << "it is said already";
+  EXPECT_EQ(r.with_cause("it went boom"), "it went boom") << "it was reported already";
 }
 
 TEST(failure_record, fails_and_broadcasts_once) {

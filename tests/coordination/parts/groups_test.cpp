@@ -17,7 +17,7 @@ std::vector<task_status> one_task() {
 TEST(task_watches, changes_within_the_interval_are_combined) {
   task_watches watches(1, 5ms);
   watches.note_change(start);
-  EXPECT_EQ(watches.due(), never) << "nobody watches";
+  EXPECT_EQ(watches.due(), never) << "without watchers";
   watches.add(call_id{1}, false);
   watches.note_change(start + 1ms);
   watches.note_change(start + 2ms);
@@ -52,7 +52,7 @@ TEST(task_watches, watchers_of_one_version_share_a_snapshot) {
   EXPECT_TRUE(watches.just_delivered(0, 4, start + 4ms));
   EXPECT_FALSE(watches.just_delivered(0, 4, start + 5ms));
   watches.add(call_id{1}, true);
-  EXPECT_EQ(watches.due(), start + 5ms) << "what was missed is told when the interval is over";
+  EXPECT_EQ(watches.due(), start + 5ms) << "missed changes are reported when the interval is over";
 }
 
 TEST(alive_groups, is_complete_when_every_connected_task_has_asked) {

@@ -68,7 +68,8 @@ TEST(task_registry, address_belongs_to_its_last_owner) {
   EXPECT_EQ(registry.find({}, "a:1"), 1u);
   EXPECT_EQ(registry.find(incarnation{7}, "a:1"), 0u) << "the incarnation comes first";
   registry.identify(0, incarnation{9}, "a:2");
-  EXPECT_EQ(registry.find({}, "a:1"), 1u) << "leaving a name does not take it from its owner";
+  EXPECT_EQ(registry.find({}, "a:1"), 1u)
+      << "a task that leaves an address does not take it from its owner";
   EXPECT_EQ(registry.find(incarnation{7}, ""), no_task);
 }
 

@@ -157,7 +157,7 @@ TEST(callables, callables_evicted_from_the_table_are_found_in_rows) {
   schedule(c, s, {1}, {{"train.step", {}}});
   c.succeed(w, c.held(w).at(0));
   schedule(c, s, {1, 2}, {{"a", {}}, {"b", {}}});
-  ASSERT_EQ(counted(c, "train.step").succeeded, 0u) << "its number is somebody else's";
+  ASSERT_EQ(counted(c, "train.step").succeeded, 0u) << "its number belongs to another function";
   closure_cursor at;
   std::size_t rows = 0;
   closure_query q;
@@ -209,7 +209,7 @@ TEST(callables, unused_callables_are_evicted_and_their_counts_are_added_to_the_f
   EXPECT_EQ(t[c].name, "c");
   EXPECT_EQ(t[c].succeeded, 0u);
   EXPECT_EQ(t.served(c), f);
-  EXPECT_EQ(t.find("c"), std::nullopt) << "no worker has it";
+  EXPECT_EQ(t.find("c"), std::nullopt) << "no worker provides it";
 }
 
 TEST(callables, eviction_scans_at_most_once_in_ten_seconds) {

@@ -59,7 +59,7 @@ TEST(cancel, cancelling_a_queued_closure_does_not_affect_the_others) {
   c.succeed(w, job[0]);
   EXPECT_EQ(c.sent(w), closures({job[2]}));
   c.succeed(w, job[2]);
-  EXPECT_EQ(c.job(job.id).state, job_state::cancelled) << "it did not do all it was asked";
+  EXPECT_EQ(c.job(job.id).state, job_state::cancelled) << "one of its closures was cancelled";
 }
 
 TEST(cancel, cancelling_a_running_closure_sends_one_stop_request) {

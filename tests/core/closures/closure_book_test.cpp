@@ -34,7 +34,7 @@ TEST_F(book_test, each_closure_is_counted_in_one_state_only) {
   EXPECT_EQ(of_f().queued, 1u);
   book.send(c, worker_number{7}, false, t0);
   EXPECT_EQ(book.of(job).counts.sent, 1u);
-  EXPECT_EQ(book.of(job).counts.queued, 1u) << "people see it queued";
+  EXPECT_EQ(book.of(job).counts.queued, 1u) << "users see it as queued";
   EXPECT_EQ(book.of(job).waiting(), 0u);
   book.start(c, t0);
   EXPECT_EQ(book.of(job).counts.running, 1u);
@@ -56,7 +56,7 @@ TEST_F(book_test, blocked_delayed_and_gang_closures_do_not_count_as_queued) {
   EXPECT_EQ(of_f().waiting, 3u);
   EXPECT_EQ(of_f().queued, 0u);
   EXPECT_EQ(book.of(stream).counts.blocked, 1u);
-  EXPECT_EQ(book.of(stream).counts.queued, 2u) << "people see them queued";
+  EXPECT_EQ(book.of(stream).counts.queued, 2u) << "users see them as queued";
   EXPECT_EQ(book.invalid(), "");
   book.unblock(blocked);
   book.end_deferral(delayed);
@@ -76,7 +76,7 @@ TEST_F(book_test, requeued_closures_are_counted_by_reason) {
   EXPECT_EQ(book.of(job).retried, 1u);
   EXPECT_EQ(book.counts().queued, 1u);
   EXPECT_EQ(book.counts().sent, 0u);
-  EXPECT_EQ(records[c].attempt, 2u) << "what was only prefetched was no attempt";
+  EXPECT_EQ(records[c].attempt, 2u) << "a prefetched closure is not an attempt";
   EXPECT_EQ(book.invalid(), "");
 }
 

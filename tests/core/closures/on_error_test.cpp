@@ -22,7 +22,7 @@ TEST(fail_fast, first_error_cancels_queued_closures_and_stops_running_ones) {
   }
   EXPECT_EQ(c.state(job[1]), closure_state::running);
   EXPECT_TRUE(c.core.closures().find(job[1])->cancel_requested);
-  EXPECT_EQ(c.held(a), closures{}) << "nothing of it is handed out any more";
+  EXPECT_EQ(c.held(a), closures{}) << "none of its closures is sent";
 }
 
 TEST(fail_fast, a_running_closure_that_is_stopped_for_an_error_names_that_error) {

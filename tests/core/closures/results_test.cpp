@@ -18,7 +18,7 @@ TEST(results, a_value_ends_the_closure_and_the_job) {
   EXPECT_EQ(closure.value, value_state::ready);
   EXPECT_EQ(closure.data, blob("\x01", encoding::bytes));
   EXPECT_EQ(closure.finished, start + 3ms);
-  EXPECT_FALSE(closure.args) << "arguments are released when nobody needs them any more";
+  EXPECT_FALSE(closure.args) << "arguments are released when they are no longer needed";
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   EXPECT_EQ(c.job(job.id).finished, start + 3ms);
 }

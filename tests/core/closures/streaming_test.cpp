@@ -29,7 +29,7 @@ TEST(streaming, session_can_be_opened_with_closures) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.open({"f"}, streaming());
-  EXPECT_TRUE(s.closures.empty()) << "a stream knows its closures by token";
+  EXPECT_TRUE(s.closures.empty()) << "a stream identifies its closures by token";
   c.succeed(w, c.held(w)[0]);
   EXPECT_EQ(c.fx().outcomes.at(0).token, 1u);
 }
@@ -172,7 +172,7 @@ TEST(streaming, schedule_request_with_a_call_always_gets_a_reply) {
   c.ask(cancel_session{{}, s});
   EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f"})}),
             (status{code::failed_precondition, while_stopping}));
-  EXPECT_TRUE(c.fx().outcomes.empty()) << "all or nothing, and told once";
+  EXPECT_TRUE(c.fx().outcomes.empty()) << "all or nothing, and reported once";
   EXPECT_EQ(c.held(w).size(), 1u);
 }
 
@@ -186,7 +186,7 @@ TEST(streaming, closing_cancels_remaining_closures_and_removes_the_session) {
   EXPECT_EQ(c.fx().outcomes,
             (std::vector{outcome{s, t[1], false, {}, cancelled("the client has disconnected")}}));
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, id, 1}}));
-  EXPECT_TRUE(c.core.sessions().find(s)) << "something of it still runs";
+  EXPECT_TRUE(c.core.sessions().find(s)) << "a closure of it still runs";
   c.succeed(w, id);
   EXPECT_EQ(c.job(s).state, job_state::cancelled);
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);

@@ -71,7 +71,7 @@ TEST_F(transient, attempt_that_lost_its_server_connection_counts_as_a_lost_worke
   lose();
   lose();
   auto const v = c.job(job.id);
-  ASSERT_TRUE(v.error) << "and fails when it has lost as many workers as it may";
+  ASSERT_TRUE(v.error) << "and fails when it has reached the limit of lost workers";
   EXPECT_EQ(v.error->kind, failure_kind::worker_lost);
 }
 
@@ -213,7 +213,7 @@ TEST_F(timeouts, are_retried_until_the_limit) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
-  EXPECT_EQ(c.held(w), job.closures) << "again at once";
+  EXPECT_EQ(c.held(w), job.closures) << "retried at once";
   EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::timed_out, "slow disk"}));
   c.fail(w, job[0], "slow disk", failure_kind::timeout);

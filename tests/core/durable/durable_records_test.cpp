@@ -78,7 +78,7 @@ TEST(durable_records, fact_of_a_running_closure_records_its_release) {
   EXPECT_TRUE(said<closure_fact>(c)[0].value.view().empty());
   c.step(release_values{{}, s, tokens, {}});
   EXPECT_EQ(said<request_removed>(c), (std::vector{request_removed{s, 0, 1}}));
-  EXPECT_TRUE(said<closure_removed>(c).empty()) << "its request says it";
+  EXPECT_TRUE(said<closure_removed>(c).empty()) << "its request contains it";
 }
 
 TEST(durable_records, losses_of_a_stopping_server_give_no_facts) {

@@ -28,10 +28,10 @@ TEST(callers, calls_to_a_surviving_object_are_executed_after_their_session_ended
   b.table.task_disconnected(b.now, at, false, "connection lost");
   auto const next = b.attach(0, 7, 71);
   EXPECT_EQ(ordered(b.pending_output()), (std::vector<std::uint64_t>{2, 3}))
-      << "as those of one that is there";
+      << "like calls of a connected session";
   for (auto const n : {2u, 3u}) b.answer(next, id, b.name(s, n));
   b.pending_output();
-  EXPECT_EQ(b.table.find(b.name(s, 2)), nullptr) << "its answer is for nobody";
+  EXPECT_EQ(b.table.find(b.name(s, 2)), nullptr) << "nothing waits for its answer";
   EXPECT_EQ(b.table.find(id)->answered, 2u);
 }
 
@@ -109,7 +109,7 @@ TEST(callers, rejected_call_contains_a_reason) {
   EXPECT_EQ(why(0, b.pending_output()), failure_reason::ticket_refused);
   b.answer(at, id, b.name(s, 3));
   EXPECT_EQ(why(0, b.pending_output()), failure_reason::unspecified)
-      << "what a method says is none";
+      << "an error of a method has no such reason";
 }
 
 // The answer must not depend on whether the worker or the session returns first after a restart.

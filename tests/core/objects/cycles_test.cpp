@@ -39,7 +39,7 @@ TEST(object_cycles, object_that_waits_for_itself_is_a_cycle) {
   circle c(1);
   auto const first = c.outer(1, 0);
   auto const second = c.inner(1, 0);
-  EXPECT_TRUE(c.circles().empty()) << "to call is not to wait";
+  EXPECT_TRUE(c.circles().empty()) << "a call is not a wait";
   c.table.waits(c.at, first, second);
   EXPECT_EQ(c.circles(), std::vector<call_name>{second});
 }
@@ -62,7 +62,7 @@ TEST(object_cycles, two_callers_waiting_for_each_other_are_a_cycle) {
   auto const a = c.outer(1, 0), b = c.outer(2, 1);
   auto const to_b = c.inner(1, 1), to_a = c.inner(2, 0);
   c.table.waits(c.at, a, to_b);
-  EXPECT_TRUE(c.circles().empty()) << "what is executed at b may end";
+  EXPECT_TRUE(c.circles().empty()) << "the call executed at b can end";
   c.table.waits(c.at, b, to_a);
   EXPECT_EQ(c.circles(), std::vector<call_name>{to_a});
 }

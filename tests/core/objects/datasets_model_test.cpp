@@ -90,7 +90,7 @@ struct dealing : table_bench {
           std::next(closures.begin(), draw(static_cast<std::uint32_t>(closures.size())))->first,
           false);
     if (able.empty()) {
-      ASSERT_TRUE(closures.empty()) << "all wait, and nobody can go on";
+      ASSERT_TRUE(closures.empty()) << "all wait, and none can continue";
       return ask(++last_closure);
     }
     auto const n = able[draw(static_cast<std::uint32_t>(able.size()))];
@@ -105,7 +105,7 @@ struct dealing : table_bench {
       step();
       if (testing::Test::HasFatalFailure()) return;
     }
-    ASSERT_TRUE(table.find(id)->is_over()) << "it comes to an end";
+    ASSERT_TRUE(table.find(id)->is_over()) << "it terminates";
     for (std::uint32_t e = 0; e < epochs; ++e)
       for (std::uint32_t i = 0; i < splits; ++i) {
         ASSERT_EQ((done[{e, i}]), 1);

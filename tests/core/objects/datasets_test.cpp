@@ -63,7 +63,7 @@ TEST(datasets, a_split_is_done_when_its_closure_has_succeeded) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   EXPECT_EQ(b.drawn(id, 1), "s0/0");
-  EXPECT_EQ(b.table.find(id)->view(id).done, 0u) << "never at hand-out";
+  EXPECT_EQ(b.table.find(id)->view(id).done, 0u) << "not when it is handed out";
   EXPECT_EQ(b.drawn(id, 1), "s1/0");
   EXPECT_EQ(b.drawn(id, 1), the_end);
   b.table.closure_ended(closure_id{1}, true);
@@ -81,7 +81,7 @@ TEST(datasets, failed_closure_returns_all_its_splits) {
   b.drawn(id, 1);
   EXPECT_EQ(b.drawn(id, 2), "s2/0");
   b.table.closure_ended(closure_id{1}, false);
-  EXPECT_EQ(b.drawn(id, 2), "s0/0") << "in the order in which they were";
+  EXPECT_EQ(b.drawn(id, 2), "s0/0") << "in their original order";
   EXPECT_EQ(b.drawn(id, 2), "s1/0");
   EXPECT_EQ(b.table.find(id)->view(id).given_back, 2u);
 }
@@ -128,7 +128,7 @@ TEST(datasets, all_waiting_draws_end_when_every_closure_waits) {
   b.drawn(id, 1);
   b.drawn(id, 2);
   auto const first = b.draw(id, 1);
-  EXPECT_TRUE(b.told().empty()) << "the other may fail";
+  EXPECT_TRUE(b.told().empty()) << "the other one can fail";
   auto const second = b.draw(id, 2);
   EXPECT_EQ(b.told(), (texts{{first, "null"}, {second, "null"}}));
   b.table.closure_ended(closure_id{1}, true);
@@ -144,7 +144,7 @@ TEST(datasets, the_next_epoch_begins_when_all_of_this_one_is_done) {
   EXPECT_EQ(b.drawn(id, 1), the_end) << "a closure reads one epoch";
   EXPECT_TRUE(b.told().empty());
   b.table.closure_ended(closure_id{1}, true);
-  EXPECT_EQ(b.told(), (texts{{late, "s0/1"}})) << "it has read none so far";
+  EXPECT_EQ(b.told(), (texts{{late, "s0/1"}})) << "it has not read any epoch so far";
   b.table.closure_ended(closure_id{2}, true);
   EXPECT_TRUE(b.table.find(id)->is_over());
 }
@@ -234,8 +234,8 @@ TEST(datasets, moving_the_position_keeps_draws_of_named_epochs_waiting) {
   b.table.call(caller_of(b.s), b.s,
                {100, object_id{raw(id)}, "go_to", blob(std::string(4, '\0'), encoding::bytes)});
   auto const told = b.told();
-  EXPECT_TRUE(told.contains(100)) << "it went there";
-  EXPECT_FALSE(told.contains(waits)) << "epoch 0 goes on";
+  EXPECT_TRUE(told.contains(100)) << "the position was moved";
+  EXPECT_FALSE(told.contains(waits)) << "epoch 0 continues";
 }
 
 TEST(datasets, have_limits) {
@@ -259,7 +259,8 @@ TEST(datasets, have_limits) {
   b.s = b.open(2);
   for (std::uint64_t n = 1; n <= 1'000; ++n) b.deal(b.of(1), n);
   EXPECT_EQ(b.refusal(b.of(1)), "the server has 1000 datasets, which is the limit");
-  EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
+  EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000))
+      << "the same number creates the same object";
 }
 
 TEST(datasets, closure_waiting_with_an_unfinished_split_does_not_block_others) {
@@ -272,10 +273,10 @@ TEST(datasets, closure_waiting_with_an_unfinished_split_does_not_block_others) {
   b.pending_output();
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
                {closure_id{1}, 0, datasets::any_epoch, false, {}}, b.s, "worker:1");
-  EXPECT_TRUE(b.pending_output().answers.empty()) << "the other may give back what it has";
+  EXPECT_TRUE(b.pending_output().answers.empty()) << "the other one can return its split";
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
                {closure_id{2}, 0, datasets::any_epoch, true, {}}, b.s, "worker:2");
-  EXPECT_EQ(b.pending_output().answers.size(), 2u) << "both are told the end";
+  EXPECT_EQ(b.pending_output().answers.size(), 2u) << "both receive the end";
 }
 
 TEST(datasets, workers_beyond_the_limit_are_counted_together) {

@@ -152,7 +152,7 @@ struct world : table_bench {
         return;
       perform(said);
     }
-    ADD_FAILURE() << "it does not come to rest";
+    ADD_FAILURE() << "it does not terminate";
   }
 };
 

@@ -39,7 +39,7 @@ TEST(object_table, repeated_call_is_not_sent_again) {
   b.answer(at, id, b.name(s, 2));
   EXPECT_EQ(b.pending_output().answers.size(), 1u);
   b.call(s, 2, id);
-  EXPECT_TRUE(b.pending_output().answers.empty()) << "it is on its way on this stream";
+  EXPECT_TRUE(b.pending_output().answers.empty()) << "it is in flight on this stream";
   b.open(1);
   b.call(s, 2, id);  // its answer was lost with the stream
   auto const again = b.pending_output();
@@ -50,7 +50,7 @@ TEST(object_table, repeated_call_is_not_sent_again) {
   b.call(s, 2, id);
   auto const past = b.pending_output();
   EXPECT_TRUE(past.calls.empty());
-  EXPECT_EQ(past.answers.at(0).why.kind, failure_kind::dependency_lost) << "nobody waits for ever";
+  EXPECT_EQ(past.answers.at(0).why.kind, failure_kind::dependency_lost) << "no call waits forever";
 }
 
 TEST(object_table, the_same_number_makes_the_same_object) {
@@ -81,7 +81,8 @@ TEST(object_table, name_is_free_after_its_client_is_away_for_three_seconds) {
   EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
   b.now += 1ms;
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights"));
-  EXPECT_EQ(b.table.named("weights"), old) << "it stays with its owner until another wants it";
+  EXPECT_EQ(b.table.named("weights"), old)
+      << "it stays with its owner until another client wants it";
   auto const made = b.make(next, 2, b.spec("weights"));
   EXPECT_EQ(b.table.named("weights"), made);
   EXPECT_EQ(b.table.find(old), nullptr);
@@ -145,7 +146,7 @@ TEST(object_table, unanswered_calls_are_sent_again_on_the_tasks_next_stream) {
   b.answer(next, id, b.name(s, 3));
   EXPECT_EQ(b.pending_output().answers.size(), 1u);
   b.table.tick(b.now += 6s);
-  EXPECT_EQ(b.table.find(id)->state, object_state::ready) << "nothing is due any more";
+  EXPECT_EQ(b.table.find(id)->state, object_state::ready) << "nothing else is due";
   EXPECT_EQ(b.table.due(), never);
 }
 
@@ -164,7 +165,7 @@ TEST(object_table, new_incarnation_receives_no_calls_of_a_lost_object) {
   ASSERT_EQ(said.answers.size(), 1u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
   EXPECT_EQ(said.answers[0].why.dependencies, std::vector<std::string>{"ps:0"});
-  EXPECT_EQ(said.losses.size(), 2u) << "everybody who used it";
+  EXPECT_EQ(said.losses.size(), 2u) << "every session that used it";
   b.call(s, 3, id);
   EXPECT_NE(
       b.pending_output().answers.at(0).why.message.find("'weights' was lost together with ps:0"),
@@ -309,7 +310,7 @@ TEST(object_table, waiting_calls_are_limited_in_bytes) {
   auto const said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 3u);
   EXPECT_TRUE(said.answers[1].ok);
-  EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "nobody takes them";
+  EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "no caller takes them";
 }
 
 TEST(object_table, ended_session_is_not_affected_by_a_lost_object) {
@@ -336,7 +337,8 @@ TEST(object_table, objects_of_an_earlier_process_are_reported_as_lost_not_delete
   ASSERT_EQ(said.answers.size(), 2u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
   EXPECT_EQ(said.answers[0].why.type, "muster.ServerRestarted");
-  EXPECT_EQ(said.answers[1].why.kind, failure_kind::stale_handle) << "this process never made it";
+  EXPECT_EQ(said.answers[1].why.kind, failure_kind::stale_handle)
+      << "this process never created it";
 }
 
 TEST(object_table, calls_of_an_earlier_process_do_not_block_later_calls) {
@@ -412,7 +414,7 @@ TEST(object_table, invalid_spec_is_rejected_with_the_field) {
   EXPECT_EQ(refused([](object_spec& o) { o.concurrency = 0; }), "concurrency");
   EXPECT_EQ(refused([](object_spec& o) { o.job.clear(); }), "task");
   EXPECT_EQ(refused([](object_spec& o) { o.name = std::string(300, 'x'); }), "name");
-  EXPECT_FALSE(b.table.create(b.now, session_id{5}, 1, b.spec())) << "it has told no ticket";
+  EXPECT_FALSE(b.table.create(b.now, session_id{5}, 1, b.spec())) << "it has sent no ticket";
   EXPECT_FALSE(b.table.open(session_id{6}, {"short", {}, false}).ok());
   EXPECT_FALSE(b.table.open(session_id{6}, {b.ticket(1), {}, false}).ok());
 }

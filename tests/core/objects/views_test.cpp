@@ -27,7 +27,7 @@ TEST(object_views, show_the_state_its_start_time_and_the_holder) {
   EXPECT_EQ(b.of(id).incarnation, core::incarnation{7});
   EXPECT_EQ(b.of(id).spec.args.size(), 0u);
   b.table.task_disconnected(b.now, at, false, "cut");
-  EXPECT_EQ(b.of(id).incarnation, core::incarnation{}) << "it is away";
+  EXPECT_EQ(b.of(id).incarnation, core::incarnation{}) << "it is disconnected";
   EXPECT_EQ(b.of(id).state, object_state::ready);
 }
 
@@ -37,7 +37,7 @@ TEST(object_views, count_waiting_executing_and_finished_calls) {
   auto const id = b.make(s, 1);
   b.call(s, 2, id);
   EXPECT_EQ(b.of(id).waiting, 1u);
-  EXPECT_EQ(b.of(id).executing, 0u) << "it is not there yet";
+  EXPECT_EQ(b.of(id).executing, 0u) << "it does not exist yet";
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
   b.call(s, 3, id);
@@ -53,7 +53,7 @@ TEST(object_views, count_waiting_executing_and_finished_calls) {
   EXPECT_EQ(b.of(id).executing, 1u);
   b.table.session_ended(other);
   b.pending_output();
-  EXPECT_EQ(b.of(id).executing, 1u) << "it goes on, though nobody waits for its answer";
+  EXPECT_EQ(b.of(id).executing, 1u) << "it continues although no caller waits for its answer";
 }
 
 TEST(object_views, show_why_an_object_is_lost_or_could_not_be_built) {
@@ -107,7 +107,7 @@ TEST(object_views, lost_task_reports_the_number_of_its_objects_once) {
   b.ready(s, again, 5);
   b.table.task_disconnected(b.now, again, true, "left");
   EXPECT_EQ(b.pending_output().lost[0], (objects_lost{"ps", 0, 2, {"Counter"}, "left"}))
-      << "all read it, so it names what is nobody's own";
+      << "every user sees this text, so it names only objects without a submitter";
   b.attach(0, 8, 80);
   EXPECT_TRUE(b.pending_output().lost.empty());
 }
@@ -142,7 +142,8 @@ TEST(object_views, are_listed_newest_first_page_by_page_and_filtered) {
   EXPECT_EQ(listed({}, {}, 2), (ids_of{ids[2], ids[1]}));
   EXPECT_EQ(listed({}, ids[1], 2), ids_of{ids[0]});
   EXPECT_EQ(listed({}, ids[0]), ids_of{});
-  EXPECT_EQ(listed({.submitter = "alice"}), (ids_of{ids[2], ids[0]})) << "and nobody's";
+  EXPECT_EQ(listed({.submitter = "alice"}), (ids_of{ids[2], ids[0]}))
+      << "and objects without a submitter";
   EXPECT_EQ(listed({.job = "ps", .index = 1}), ids_of{ids[1]});
   EXPECT_EQ(listed({.job = "worker"}), ids_of{});
   EXPECT_EQ(listed({.class_name = "Counter"}).size(), 3u);

@@ -72,7 +72,7 @@ TEST_F(builder_losses, returned_build_is_not_counted_and_is_sent_again) {
   auto const before = counted();
   auto const build = c.held(w).at(1);
   c.step(worker_results{w, {}, {}, {{build, 1}}});
-  ASSERT_EQ(c.held(w).size(), 2u) << "its worker alone may run it";
+  ASSERT_EQ(c.held(w).size(), 2u) << "only its worker can run it";
   EXPECT_EQ(c.fx().assignments.at(0).builds, v);
   EXPECT_EQ(counted(), before);
   EXPECT_TRUE(c.fx().changes.ended.empty());
@@ -111,7 +111,8 @@ TEST_F(builder_losses, rebuilds_with_a_pause_after_three_losses_in_a_row) {
   c.advance(1ms);
   ASSERT_EQ(c.held(w).size(), 1u);
   c.succeed(w, c.held(w).at(0), "null");
-  EXPECT_EQ(c.held(w), job.closures) << "an innocent builder, whose workers others have taken";
+  EXPECT_EQ(c.held(w), job.closures)
+      << "an innocent builder whose workers were lost because of others";
   EXPECT_TRUE(c.core.per_worker().failing(9).empty());
 }
 
@@ -120,7 +121,7 @@ TEST_F(builder_losses, next_loss_fails_dependent_calls_with_the_cause) {
   auto const job = c.open_with({needing(v)});
   auto const other = c.attach({.functions = {"f"}, .index = 7});
   kill(4);
-  EXPECT_EQ(c.state(job[0]), closure_state::queued) << "the last may come back";
+  EXPECT_EQ(c.state(job[0]), closure_state::queued) << "the last one can return";
   auto const w = c.attach(has_it());
   auto const lost = "per-worker value " + text(v) +
                     " cannot be built: quarantined: 4 workers were lost while they built it; the "
@@ -131,12 +132,12 @@ TEST_F(builder_losses, next_loss_fails_dependent_calls_with_the_cause) {
   EXPECT_EQ(why->message, lost);
   EXPECT_EQ(why->worker, "worker:0");
   auto const next = c.open_with({needing(v)});
-  ASSERT_TRUE(c.core.closures().find(next[0])->error) << "what comes in the pause";
+  ASSERT_TRUE(c.core.closures().find(next[0])->error) << "a call submitted during the pause";
   EXPECT_EQ(c.core.closures().find(next[0])->error->message, lost);
   auto const apart = c.open({"f"});
-  EXPECT_EQ(c.state(apart[0]), closure_state::running) << "what does not need it";
+  EXPECT_EQ(c.state(apart[0]), closure_state::running) << "a call that does not need it";
   c.advance(2s);
-  ASSERT_FALSE(c.held(w).empty()) << "and it is built until it works";
+  ASSERT_FALSE(c.held(w).empty()) << "and it is built until it succeeds";
   for (auto const id : c.held(w))
     if (id != apart[0]) c.succeed(w, id, "null");
   auto const good = c.open_with({needing(v)});
@@ -186,7 +187,7 @@ TEST_F(builder_losses, calls_wait_while_a_worker_builds_the_value_or_can_return)
   c.attach(has_it(0));
   EXPECT_EQ(c.state(job[0]), closure_state::queued) << "worker:1 builds it";
   c.lose(building, "lost");
-  EXPECT_EQ(c.state(job[0]), closure_state::queued) << "worker:1 may come back";
+  EXPECT_EQ(c.state(job[0]), closure_state::queued) << "worker:1 can return";
   auto const back = c.attach(has_it(1));
   c.succeed(back, c.held(back).at(0), "null");
   EXPECT_EQ(c.held(back), job.closures);

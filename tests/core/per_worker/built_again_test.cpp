@@ -40,7 +40,7 @@ TEST_F(built_again, failed_build_is_retried_after_a_second_and_then_usable) {
   auto const job = c.open_with({needs});
   report(c, w);
   EXPECT_EQ(part(c, v).state, value_state::not_ready);
-  EXPECT_EQ(part(c, v).error->message, "ps is away") << "why it is built again";
+  EXPECT_EQ(part(c, v).error->message, "ps is away") << "the reason of the rebuild";
   EXPECT_EQ(
       c.said(),
       (std::vector{log_event{log_event_kind::dependency_lost, "ps:0",
@@ -167,7 +167,7 @@ TEST_F(built_again, the_next_incarnation_need_not_wait) {
   auto const next = c.attach(has_it);
   EXPECT_EQ(c.held(next).size(), 1u);
   c.advance(5s);
-  EXPECT_EQ(c.held(next).size(), 1u) << "and builds it once";
+  EXPECT_EQ(c.held(next).size(), 1u) << "and it is built once";
 }
 
 TEST_F(built_again, returning_worker_builds_the_value_once) {

@@ -143,7 +143,7 @@ TEST(per_worker, incarnation_that_kept_the_value_does_not_rebuild_it) {
   c.attach(next);
   EXPECT_TRUE(c.fx().assignments.empty());
   EXPECT_EQ(states(c, v), std::vector{ready});
-  ASSERT_EQ(c.fx().drop_requests.size(), 1u) << "one that the server does not know is dropped";
+  ASSERT_EQ(c.fx().drop_requests.size(), 1u) << "a value that the server does not have is dropped";
   EXPECT_EQ(c.fx().drop_requests[0].value, per_worker_id{99});
 }
 
@@ -225,7 +225,7 @@ TEST(per_worker, owner_token_identifies_one_value) {
   EXPECT_EQ(create(c, "make", s, 1), v);
   EXPECT_TRUE(c.fx().assignments.empty()) << "it is not built twice";
   EXPECT_NE(create(c, "make", s, 2), v);
-  EXPECT_NE(create(c, "make", other, 1), v) << "numbers are each owner's own";
+  EXPECT_NE(create(c, "make", other, 1), v) << "every owner has its own numbers";
   EXPECT_EQ(c.held(w).size(), 3u);
 }
 

@@ -18,10 +18,10 @@ TEST(watchdog_state, reports_one_period_after_the_last_progress) {
   w.observe(true, t0 + 4s);
   w.observe(true, t0 + 6s);
   EXPECT_EQ(w.due(), t0 + 14s);
-  EXPECT_FALSE(w.on_alarm(false, t0 + 14s)) << "nothing to speak of";
+  EXPECT_FALSE(w.on_alarm(false, t0 + 14s)) << "nothing to report";
   EXPECT_EQ(w.due(), t0 + 24s);
   EXPECT_TRUE(w.on_alarm(true, t0 + 24s));
-  EXPECT_EQ(w.due(), t0 + 44s) << "it has been said";
+  EXPECT_EQ(w.due(), t0 + 44s) << "it was reported";
   EXPECT_TRUE(w.stalled());
   EXPECT_EQ(w.quiet_since(), t0 + 4s);
   w.observe(false, t0 + 25s);

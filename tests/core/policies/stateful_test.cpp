@@ -60,8 +60,8 @@ TEST_F(stateful, new_incarnation_ends_the_session_before_running_its_closures) {
   auto const q = c.attach(ps(2));
   expect_lost(s, "another worker process took its place");
   EXPECT_TRUE(c.held(q).empty());
-  EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
-  EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
+  EXPECT_EQ(c.job(s).counts.failed, 4u) << "each notice contains the reason";
+  EXPECT_TRUE(c.noticed(other).empty()) << "it never depended on ps:0";
   EXPECT_EQ(c.said().back(),
             (log_event{
                 log_event_kind::dependency_lost, "ps:0",
@@ -77,7 +77,7 @@ TEST_F(stateful, idle_session_is_notified_of_the_loss) {
   auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
   c.lose(p);
-  EXPECT_TRUE(c.noticed(s).empty()) << "it may come back";
+  EXPECT_TRUE(c.noticed(s).empty()) << "it can return";
   c.attach(ps(2));
   expect_lost(s, "another worker process took its place");
 }
@@ -86,7 +86,7 @@ TEST_F(stateful, session_depends_on_the_state_before_its_bound_closures_run) {
   auto const p = c.attach(ps(1));
   c.open_with(bound(2));
   auto const s = c.open_with(bound(1), resumable_values()).id;
-  ASSERT_EQ(c.held(p).size(), 2u) << "of the other one";
+  ASSERT_EQ(c.held(p).size(), 2u) << "of the other session";
   c.attach(ps(2));
   expect_lost(s, "another worker process took its place");
 }
@@ -130,7 +130,7 @@ TEST_F(stateful, failure_that_names_the_task_makes_the_session_depend_on_it) {
   auto r = c.bad(w, f, "no answer", failure_kind::dependency_lost);
   r.failure->dependencies = {"ps:0"};
   c.answer(w, {r});
-  EXPECT_TRUE(c.noticed(s).empty()) << "one report is borne";
+  EXPECT_TRUE(c.noticed(s).empty()) << "one report is tolerated";
   c.attach(ps(2));
   expect_lost(s, "another worker process took its place");
 }
@@ -204,7 +204,7 @@ TEST_F(stateful_values, are_built_on_tasks_that_a_closure_names) {
   EXPECT_EQ(built_on(v), names({"ps:0"}));
   ASSERT_EQ(c.held(p).size(), 1u) << "the build";
   c.succeed(p, c.held(p)[0], "null");
-  ASSERT_EQ(c.held(p).size(), 1u) << "what needs it";
+  ASSERT_EQ(c.held(p).size(), 1u) << "the closure that needs it";
   c.leave(p);
   expect_lost(s, "left");
 }
@@ -231,7 +231,7 @@ TEST_F(stateful_values, values_kept_by_an_attaching_task_are_not_rebuilt) {
   EXPECT_TRUE(c.held(p).empty()) << "it is not built again";
   use(s, v, "ps", 0);
   ASSERT_EQ(c.fx().assignments.size(), 1u);
-  EXPECT_EQ(c.fx().assignments[0].builds, per_worker_id{}) << "what needs it";
+  EXPECT_EQ(c.fx().assignments[0].builds, per_worker_id{}) << "the closure that needs it";
   EXPECT_EQ(c.held(p).size(), 1u);
 }
 

@@ -62,7 +62,7 @@ TEST_F(watchdog, closures_waiting_for_a_delay_or_a_gang_do_not_start_it) {
   c.open_with({asking({.gang = "g"}), asking({.gang = "g"})});
   EXPECT_TRUE(said(20s).empty());
   auto const job = c.open({"f"});
-  EXPECT_TRUE(said(3'500ms).empty()) << "the watch begins with what can run";
+  EXPECT_TRUE(said(3'500ms).empty()) << "the watch begins with a closure that can run";
   EXPECT_EQ(said(500ms).size(), 1u);
   c.succeed(w, job[0]);
   EXPECT_TRUE(said(20s).empty());

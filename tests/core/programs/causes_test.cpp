@@ -12,13 +12,13 @@ TEST(program_causes, include_earlier_errors_of_the_coordination_service) {
   b.run(w, p, 1, {0, 1});
   coordination_failure const told{code::deadline_exceeded, {}, "barrier 'b' was not met\nin 10 s"};
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
-  EXPECT_EQ(b.state(p), program_state::running) << "the program may bear it";
+  EXPECT_EQ(b.state(p), program_state::running) << "the program can tolerate it";
   b.end(w, p, 1, 0, 6);
   b.step([&] { b.core->coordination_failed({p, 1, {code::aborted, "worker:0", "stopped"}}); });
   b.end(w, p, 1, 1, 0, true);
   auto const attempt = b.core->attempts_of(p).value().at(0);
   ASSERT_TRUE(attempt.cause);
-  EXPECT_EQ(attempt.cause->coordination, told) << "what is told of ranks that are stopped is not";
+  EXPECT_EQ(attempt.cause->coordination, told) << "errors of stopped ranks are not";
   EXPECT_EQ(attempt.cause->text,
             "rank 0 on worker:0 (host0): exit status 6; the coordination service had reported: "
             "barrier 'b' was not met");
@@ -26,7 +26,7 @@ TEST(program_causes, include_earlier_errors_of_the_coordination_service) {
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
   b.run(w, p, 2, {0, 1});
   b.end(w, p, 2, 0, 7);
-  EXPECT_FALSE(b.find(p).cause->coordination) << "of the attempt before";
+  EXPECT_FALSE(b.find(p).cause->coordination) << "of the previous attempt";
 }
 
 // Rank 1 failed and waits; rank 0 is notified and ends first.
@@ -45,14 +45,14 @@ TEST(program_causes, name_the_task_that_failed_rather_than_the_first_to_exit) {
   auto cause = *b.find(p).cause;
   EXPECT_EQ(cause.kind, cause_kind::coordination);
   EXPECT_EQ(cause.rank, 1);
-  EXPECT_EQ(cause.host, "host1") << "the host that is avoided when it fails again";
+  EXPECT_EQ(cause.host, "host1") << "this host is avoided if it fails again";
   EXPECT_EQ(cause.text,
             "rank 1 on worker:1 (host1): loss is NaN; rank 0 on worker:0 (host0) ended after that: "
             "exit status 1");
   EXPECT_EQ(cause.coordination, told);
   b.report(other, {}, {{.name = {p, 1, 1}, .exit_status = 5, .stderr_lines = {"NaN"}}});
   cause = *b.core->attempts_of(p).value().at(0).cause;
-  EXPECT_EQ(cause.exit_status, 5u) << "its own, though it ended later";
+  EXPECT_EQ(cause.exit_status, 5u) << "its own, although it ended later";
   EXPECT_EQ(cause.stderr_lines, std::vector<std::string>{"NaN"});
   EXPECT_EQ(b.find(p).restarts, 1u);
 }

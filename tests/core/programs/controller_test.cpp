@@ -90,7 +90,8 @@ TEST(programs, restarts_up_to_the_limit) {
   b.end(a, p, 1, 0, 1);
   EXPECT_EQ(b.state(p), starting);
   EXPECT_EQ(b.orders(a).starts.at(0).sheet->attempt, 2u);
-  EXPECT_EQ(b.orders(a).starts.at(0).sheet->tasks[0].address, "host0:20003") << "ports rest";
+  EXPECT_EQ(b.orders(a).starts.at(0).sheet->tasks[0].address, "host0:20003")
+      << "ports are in cooldown";
   b.run(a, p, 2, {0});
   b.end(a, p, 2, 0, 1);
   EXPECT_EQ(b.state(p), failed);
@@ -131,11 +132,11 @@ TEST(programs, lease_is_renewed_by_echoed_numbers) {
   }
   EXPECT_EQ(b.state(p), running);
   b.advance(10s);
-  EXPECT_EQ(b.state(p), restarting) << "nothing is started on a lease that has run out";
+  EXPECT_EQ(b.state(p), restarting) << "nothing is started with an expired lease";
   b.report(a, {}, {}, 20);
   EXPECT_EQ(b.find(p).attempt, 2u);
   EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::lost);
-  EXPECT_EQ(b.find(p).restarts, 0u) << "losses of machines do not count";
+  EXPECT_EQ(b.find(p).restarts, 0u) << "lost machines do not count";
 }
 
 TEST(programs, returning_worker_keeps_its_running_ranks) {
@@ -147,8 +148,8 @@ TEST(programs, returning_worker_keeps_its_running_ranks) {
   b.cut(a);
   b.advance(3s);
   auto const again = b.attach(one, {{{p, 1, 0}, 100, {}}, {{program_id{5}, 1, 0}, 9, {}}});
-  EXPECT_EQ(b.kept, ranks{0}) << "and kills what nobody knows";
-  EXPECT_EQ(b.started(again), ranks{1}) << "the order had not reached it";
+  EXPECT_EQ(b.kept, ranks{0}) << "and kills unknown ranks";
+  EXPECT_EQ(b.started(again), ranks{1}) << "the order had not arrived";
   EXPECT_EQ(b.resources.workers[again].free, (named_amounts{{"gpu", 0}}));
   b.run(again, p, 1, {1});
   EXPECT_EQ(b.state(p), running);
@@ -170,7 +171,7 @@ TEST(programs, cancelled_rank_receives_its_stop_after_a_reconnect) {
   EXPECT_TRUE(b.wish(p, program_command::cancel).ok());
   EXPECT_EQ(b.state(p), stopping);
   auto const again = b.attach(one, {{{p, 1, 0}, 100, {}}});
-  EXPECT_EQ(b.kept, ranks{0}) << "it may take its grace";
+  EXPECT_EQ(b.kept, ranks{0}) << "it can use its grace period";
   ASSERT_EQ(b.orders(again).stops.size(), 1u);
   EXPECT_EQ(b.orders(again).stops[0].grace, 10s);
   EXPECT_EQ(b.state(p), stopping) << "until it is dead";
@@ -233,7 +234,7 @@ TEST(programs, two_programs_that_need_over_half_the_cluster_run_in_turn) {
   auto const second = b.submit(of_workers(6, {{"gpu", 1}}));
   EXPECT_EQ(b.state(first), starting);
   EXPECT_EQ(b.state(second), pending);
-  EXPECT_EQ(b.resources.workers[c].free, (named_amounts{{"gpu", 0}})) << "put by for the second";
+  EXPECT_EQ(b.resources.workers[c].free, (named_amounts{{"gpu", 0}})) << "reserved for the second";
   auto const third = b.submit(of_workers(1, {{"gpu", 2}}));
   EXPECT_EQ(b.state(third), pending);
   for (std::uint32_t r = 0; r < 6; ++r) b.end(r < 4 ? a : c, first, 1, r);

@@ -22,7 +22,7 @@ TEST(program_preload, reports_for_each_rank_why_it_started_without_preload) {
   EXPECT_EQ(b.orders(a).starts.at(0).sheet->spec->preload, std::vector<std::string>{"numpy"});
   b.report(a, {{{p, 1, 0}, 100}, {{p, 1, 1}, 101, "threads"}});
   EXPECT_EQ(reasons(b, p), (std::vector<std::string>{"", "threads"}));
-  EXPECT_EQ(b.state(p), program_state::running) << "it costs the program nothing";
+  EXPECT_EQ(b.state(p), program_state::running) << "this does not affect the program";
 }
 
 TEST(program_preload, older_workers_are_used_and_reported_as_not_preloading) {

@@ -72,7 +72,7 @@ TEST(programs_and_closures, a_flood_of_closures_does_not_starve_a_program) {
   auto const p = submit(c, 2, {{"gpu", 1}});
   EXPECT_EQ(state_of(c, p), program_state::pending);
   c.succeed(w, job[0]);
-  EXPECT_EQ(c.held(w), closures{job[1]}) << "what became free is put by";
+  EXPECT_EQ(c.held(w), closures{job[1]}) << "released resources are reserved";
   c.succeed(w, job[1]);
   EXPECT_EQ(state_of(c, p), program_state::starting);
   EXPECT_TRUE(c.held(w).empty());

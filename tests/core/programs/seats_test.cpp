@@ -50,7 +50,7 @@ TEST(program_seats, belong_to_a_process_and_are_found_after_its_return) {
   b.end(a, p, 1, 0);
   ASSERT_EQ(b.state(p), program_state::succeeded);
   b.cut(a);
-  EXPECT_EQ(b.core->worker_of({p, 1, 0}).value(), stream_id{}) << "it is away";
+  EXPECT_EQ(b.core->worker_of({p, 1, 0}).value(), stream_id{}) << "it is disconnected";
   auto const another = b.attach({2, 0, "host0", {}});
   EXPECT_EQ(b.core->worker_of({p, 1, 0}).value(), stream_id{}) << "with the same name";
   b.cut(another);

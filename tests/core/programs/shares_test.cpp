@@ -43,7 +43,8 @@ TEST(program_shares, submitter_with_the_fewest_ranks_goes_first) {
   for (int i = 0; i < 4; ++i) a.push_back(b.submit(of("a", 1)));
   for (int i = 0; i < 4; ++i) c.push_back(b.submit(of("c", 1)));
   b.finish(b.first);
-  EXPECT_EQ(b.running_of(a), 2u) << "they came first, and have no more for that";
+  EXPECT_EQ(b.running_of(a), 2u)
+      << "they were submitted first and have no more turns for that reason";
   EXPECT_EQ(b.running_of(c), 2u);
 }
 
@@ -88,7 +89,7 @@ TEST(program_shares, include_running_ranks) {
   ASSERT_TRUE(b.runs(other));
   auto const more = b.submit(of("a", 1)), c = b.submit(of("c", 1));
   b.finish(other);
-  EXPECT_TRUE(b.runs(c)) << "it came later";
+  EXPECT_TRUE(b.runs(c)) << "it was submitted later";
   EXPECT_FALSE(b.runs(more));
 }
 

@@ -15,10 +15,10 @@ TEST(program_spares, are_reserved_on_workers_without_ranks_of_the_program) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 2}});
   auto const p = b.submit(with_spares(1, 1));
-  EXPECT_EQ(b.find(p).spares, 1u) << "beside its rank where there is no other worker";
+  EXPECT_EQ(b.find(p).spares, 1u) << "next to its rank if there is no other worker";
   EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 0}}));
   auto const q = b.submit(with_spares(1, 1));
-  EXPECT_EQ(b.state(q), program_state::pending) << "a spare is nobody else's";
+  EXPECT_EQ(b.state(q), program_state::pending) << "a spare is reserved for its program";
   auto const second = b.attach(1, {{"gpu", 2}});
   EXPECT_EQ(b.state(q), program_state::starting);
   EXPECT_EQ(b.find(q).spares, 1u);
@@ -142,7 +142,7 @@ TEST(program_notice, is_sent_the_configured_time_before_the_deadline) {
   auto const stop =
       std::find_if(sent.begin(), sent.end(), [](auto const& o) { return !o.stops.empty(); });
   ASSERT_NE(stop, sent.end());
-  EXPECT_EQ(stop->stops[0].grace, 30s) << "whoever is left is killed at the deadline";
+  EXPECT_EQ(stop->stops[0].grace, 30s) << "remaining ranks are killed at the deadline";
   b.end(b.w, b.p, 1, 0, 0, true);
   EXPECT_EQ(b.state(b.p), program_state::failed);
   EXPECT_EQ(b.find(b.p).cause->kind, cause_kind::deadline);

@@ -34,7 +34,7 @@ TEST(program_steps, preempted_attempt_ends_by_itself_and_the_program_restarts) {
   b.end(b.a, b.p, 1, 0);
   EXPECT_TRUE(b.stops(b.c).empty());
   b.end(b.c, b.p, 1, 1);
-  EXPECT_EQ(b.state(b.p), starting) << "it begins at once";
+  EXPECT_EQ(b.state(b.p), starting) << "it starts at once";
   auto const attempts = *b.core->attempts_of(b.p);
   ASSERT_EQ(attempts.size(), 2u);
   EXPECT_EQ(attempts[0].end, program_end::preempted);
@@ -47,7 +47,7 @@ TEST(program_steps, ranks_of_a_preempted_attempt_are_stopped_when_one_fails) {
   stepping b;
   b.say(said::preempted);
   b.end(b.c, b.p, 1, 1, 1);
-  ASSERT_EQ(b.stops(b.a).size(), 1u) << "the other one may wait for it";
+  ASSERT_EQ(b.stops(b.a).size(), 1u) << "the other one can wait for it";
   EXPECT_FALSE(b.stops(b.a)[0].by_step);
   b.end(b.a, b.p, 1, 0, 0, true);
   EXPECT_EQ(b.state(b.p), starting);
@@ -87,9 +87,9 @@ TEST(program_steps, notice_before_the_deadline_uses_an_agreed_step) {
   EXPECT_EQ(b.state(b.p), stopping);
   ASSERT_EQ(b.stops(b.a).size(), 1u);
   EXPECT_TRUE(b.stops(b.a)[0].by_step);
-  EXPECT_EQ(b.stops(b.a)[0].grace, 30s) << "whoever is left is killed at the deadline";
+  EXPECT_EQ(b.stops(b.a)[0].grace, 30s) << "remaining ranks are killed at the deadline";
   b.end(b.a, b.p, 1, 0, 0, true);
-  EXPECT_EQ(b.stops(b.c).size(), 1u) << "one that has ended well is no reason for a signal";
+  EXPECT_EQ(b.stops(b.c).size(), 1u) << "a rank that succeeded is no reason for a signal";
   b.end(b.c, b.p, 1, 1, 0, true);
   EXPECT_EQ(b.state(b.p), failed);
 }

@@ -47,7 +47,7 @@ TEST(program_tunnels, belong_to_workers_with_a_living_rank_of_the_attempt) {
   auto const p = b.submit(spec);
   b.attach(with_key(1, "key of 1"));
   EXPECT_TRUE(b.core->admits(p, 1, "key of 0"));
-  EXPECT_FALSE(b.core->admits(p, 1, "key of 1")) << "it runs nothing of it";
+  EXPECT_FALSE(b.core->admits(p, 1, "key of 1")) << "it runs no rank of this attempt";
   EXPECT_FALSE(b.core->admits(p, 1, "")) << "keys are not empty";
   EXPECT_FALSE(b.core->admits(p, 2, "key of 0"));
   EXPECT_FALSE(b.core->admits(program_id{1}, 1, "key of 0"));

@@ -53,7 +53,7 @@ TEST(program_uploads, missing_upload_delays_the_program_and_is_reported) {
   see(b, {});
   auto const a = b.attach(0);
   EXPECT_EQ(b.state(p), pending);
-  EXPECT_EQ(b.state(plain), starting) << "nobody waits behind it";
+  EXPECT_EQ(b.state(plain), starting) << "no program waits behind it";
   EXPECT_EQ(b.find(p).waits_for,
             "its upload is missing on the server; upload it again with PUT /api/v1/blobs/" + hash);
   EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, false}}));

@@ -15,7 +15,7 @@ TEST(closure_table, an_id_of_a_released_slot_is_not_found_again) {
   EXPECT_EQ(table.find(id), s);
   table.release(s, {});
   EXPECT_EQ(table.find(id), no_slot);
-  EXPECT_EQ(table.allocate(owner), s) << "slots are used again";
+  EXPECT_EQ(table.allocate(owner), s) << "slots are reused";
   EXPECT_EQ(table.find(id), no_slot);
   EXPECT_NE(table.id_of(s), id);
   EXPECT_EQ(table.find(table.id_of(s)), s);
@@ -116,7 +116,7 @@ TEST(place_table, place_is_reused_after_its_last_reference) {
   EXPECT_EQ(places[a].references, 1u);
   places.release(a);
   EXPECT_EQ(places[a].worker, "");
-  EXPECT_NE(places.add("worker:3", incarnation{4}, "h3"), a) << "in a step a number is one place";
+  EXPECT_NE(places.add("worker:3", incarnation{4}, "h3"), a) << "a number is one entry per step";
   places.begin_step();
   EXPECT_EQ(places.add("worker:2", incarnation{3}, "h2"), a);
   EXPECT_EQ(places[b].host, "h1");

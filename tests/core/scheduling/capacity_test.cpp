@@ -18,7 +18,7 @@ TEST(capacity, a_full_queue_refuses_all_of_a_batch_with_the_numbers) {
   c.append(job.id, {"f"});
   c.attach();
   c.append(job.id, {"f"});
-  EXPECT_EQ(c.job(job.id).counts.queued, 3u) << "what runs takes no place in the queue";
+  EXPECT_EQ(c.job(job.id).counts.queued, 3u) << "running closures take no place in the queue";
 }
 
 TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
@@ -55,7 +55,7 @@ TEST(capacity, number_of_closures_on_the_server_is_limited) {
   c.succeed(w, job[0]);
   c.succeed(w, job[1]);
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected)
-      << "finished ones are still held";
+      << "finished ones are still kept";
   c.ask(delete_session{{}, job.id});
   EXPECT_EQ(c.open({"f", "f", "f"}).closures.size(), 3u) << "up to the limit";
 }
@@ -74,7 +74,7 @@ TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f"})}), expected);
   auto const s = c.stream();
   c.schedule(s, {"f"});
-  EXPECT_TRUE(c.fx().outcomes.empty()) << "streams keep nothing and go on";
+  EXPECT_TRUE(c.fx().outcomes.empty()) << "streams keep no values and continue";
 }
 
 TEST(capacity, full_server_removes_finished_jobs_before_it_rejects_sessions) {
@@ -103,7 +103,7 @@ TEST(capacity, a_stream_that_fills_its_queue_is_held_back_until_a_quarter_is_fre
   EXPECT_FALSE(c.core.has_room(s));
   c.wait(20ms);
   c.succeed(w, c.held(w)[0]);
-  EXPECT_FALSE(c.core.has_room(s)) << "seven wait: too early to go on";
+  EXPECT_FALSE(c.core.has_room(s)) << "seven wait: too early to resume";
   EXPECT_EQ(c.noticed(s), notices{});
   c.succeed(w, c.held(w)[0]);
   EXPECT_TRUE(c.core.has_room(s));

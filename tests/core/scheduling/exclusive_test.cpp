@@ -53,7 +53,7 @@ TEST_F(exclusive, closure_runs_alone_after_three_lost_workers) {
   EXPECT_EQ(why.lost_ago, 3s);
   EXPECT_EQ(why.lost, (attempt_outcome{attempt_end::worker_lost, "killed"}));
   c.succeed(w, bad);
-  EXPECT_EQ(c.held(w), (closures{others[0], others[1]})) << "afterwards all is as before";
+  EXPECT_EQ(c.held(w), (closures{others[0], others[1]})) << "afterwards everything is as before";
   EXPECT_FALSE(is_exclusive(bad));
 }
 
@@ -130,10 +130,10 @@ TEST_F(exclusive, closure_waits_for_an_empty_worker_although_slots_are_idle) {
   auto const bad = suspect();
   c.succeed(w, work[0]);
   EXPECT_EQ(c.held(w), closures{work[1]});
-  EXPECT_EQ(emptied_for(bad), "") << "nobody's, as yet";
+  EXPECT_EQ(emptied_for(bad), "") << "no worker is emptied yet";
   EXPECT_EQ(c.why(bad).workers_lost, 3u);
   auto const more = c.open({"f"});
-  EXPECT_EQ(c.held(w), (closures{work[1], more[0]})) << "others go past it";
+  EXPECT_EQ(c.held(w), (closures{work[1], more[0]})) << "others overtake it";
   c.answer(w, {c.good(w, work[1]), c.good(w, more[0])});
   EXPECT_EQ(c.held(w), closures{bad});
 }
@@ -176,7 +176,7 @@ TEST_F(exclusive, worker_with_the_newest_work_is_emptied_first_and_later_another
   c.advance(100ms);
   EXPECT_EQ(emptied_for(bad), "worker:0");
   c.succeed(quick, short_ones[0]);
-  EXPECT_EQ(c.held(quick).size(), 2u) << "this one serves others again";
+  EXPECT_EQ(c.held(quick).size(), 2u) << "this worker serves other closures again";
 }
 
 TEST_F(exclusive, another_worker_is_emptied_when_the_first_leaves) {
@@ -305,7 +305,7 @@ TEST_F(exclusive, worker_that_returns_is_not_counted_as_lost) {
   c.advance(10ms);  // it ran too briefly for a grace period
   ASSERT_TRUE(is_exclusive(job[0]));
   c.attach(same);
-  EXPECT_FALSE(is_exclusive(job[0])) << "two, after all";
+  EXPECT_FALSE(is_exclusive(job[0])) << "only two, after all";
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   EXPECT_EQ(c.core.overview(c.now()).closures_exclusive, 0u);
 }

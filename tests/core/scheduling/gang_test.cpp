@@ -53,7 +53,7 @@ TEST(gang, workers_are_kept_free_for_a_gang_that_has_waited_long) {
   c.succeed(w, first[1]);
   EXPECT_EQ(c.held(w), (closures{job[0], job[1]}));
   c.succeed(w, job[0]);
-  EXPECT_EQ(c.held(w), (closures{job[1], queued[0]})) << "afterwards all is as before";
+  EXPECT_EQ(c.held(w), (closures{job[1], queued[0]})) << "afterwards everything is as before";
 }
 
 TEST(gang, gang_that_can_never_start_blocks_nothing) {
@@ -124,7 +124,7 @@ TEST(gang, a_reserved_worker_that_is_lost_frees_the_others) {
   c.advance(1s);
   c.lose(b);
   c.succeed(a, c.held(a).at(0));
-  EXPECT_EQ(c.held(a).size(), 1u) << "one worker cannot run the gang, so others go on";
+  EXPECT_EQ(c.held(a).size(), 1u) << "one worker cannot run the gang, so other closures run";
 }
 
 TEST(gang, names_are_local_to_a_request) {
@@ -180,7 +180,7 @@ TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
   EXPECT_EQ(c.job(s).counts.running + c.job(s).counts.queued, 2u);
   c.attach();
   schedule(3);
-  EXPECT_EQ(c.job(s).counts.running, 3u) << "the new one waits for none that was there before";
+  EXPECT_EQ(c.job(s).counts.running, 3u) << "the new gang waits for no previous member";
 }
 
 }  // namespace gang_cases

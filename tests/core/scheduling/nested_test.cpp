@@ -168,7 +168,8 @@ TEST_F(nested, closure_beyond_the_slots_still_runs_after_a_reconnect) {
     c.wait(8s);
     c.cut(w);
     EXPECT_EQ(c.state(job[0]), closure_state::running);
-    EXPECT_EQ(c.state(job[1]), closure_state::running) << "it waits for its worker, too";
+    EXPECT_EQ(c.state(job[1]), closure_state::running)
+        << "it also waits for the return of its worker";
     w = come_back({{job[0], false}, {job[1], false}});
     EXPECT_EQ(c.task(0).running, 2u);
   }

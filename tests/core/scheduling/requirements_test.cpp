@@ -35,7 +35,7 @@ TEST(affinity, a_closure_waits_for_its_task) {
   cluster c;
   auto const first = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open_with({with(c, on_task("worker", 1)), with(c, {})});
-  EXPECT_EQ(c.held(first), closures{job[1]}) << "others do not wait behind it";
+  EXPECT_EQ(c.held(first), closures{job[1]}) << "other closures do not wait behind it";
   EXPECT_EQ(need(c, job[0]), (unmet_need{unmet_need::kind::task, "worker:1", {}, 0, 1}));
   auto const second = c.attach();
   EXPECT_EQ(c.held(second), closures{job[0]});
@@ -160,7 +160,7 @@ TEST(requirements, too_many_concurrent_requests_are_refused) {
   auto const more = [&](closure_options o) {
     return c.status_of(schedule{{}, job.id, {with(c, std::move(o))}});
   };
-  EXPECT_TRUE(more(where("n", "7")).ok()) << "a known one is no news";
+  EXPECT_TRUE(more(where("n", "7")).ok()) << "a known requirement is not new";
   EXPECT_EQ(more({}).message,
             "options: more than 4096 combinations of function, priority and requirement in one "
             "job");

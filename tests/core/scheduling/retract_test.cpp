@@ -105,12 +105,12 @@ TEST_F(retract, prefetched_closures_move_to_idle_workers) {
   c.tick();
   EXPECT_EQ(retracted(), closures(job.closures.begin() + 1, job.closures.end()));
   wait_for_retraction();
-  EXPECT_TRUE(retracted().empty()) << "it was asked already";
+  EXPECT_TRUE(retracted().empty()) << "a retraction was requested already";
   give_back(w, closures(job.closures.begin() + 1, job.closures.end()));
   EXPECT_EQ(c.held(other), closures({job[1]}));
   EXPECT_EQ(c.held(w), closures({job[0]})) << "it is sent nothing more before it has answered";
   auto const v = c.core.closures().find(job[1]).value();
-  ASSERT_EQ(v.attempts.size(), 1u) << "to have been prefetched is no attempt";
+  ASSERT_EQ(v.attempts.size(), 1u) << "a prefetched closure is not an attempt";
   EXPECT_EQ(v.attempts[0].attempt, 1u);
   EXPECT_EQ(v.attempts[0].worker, "worker:1");
   EXPECT_EQ(c.job(job.id).requeued, 0u);

@@ -51,7 +51,7 @@ TEST(ended_sessions, held_values_become_rows) {
   c.fail(w, failed, "no such file");
   c.step(close_session{s});
   auto const running = c.held(w).at(0);
-  EXPECT_EQ(c.job(s).state, job_state::running) << "one still runs";
+  EXPECT_EQ(c.job(s).state, job_state::running) << "one closure still runs";
   c.fail(w, running, "cancelled", failure_kind::cancelled);
   auto const v = c.job(s);
   EXPECT_EQ(v.state, job_state::failed);
@@ -60,7 +60,7 @@ TEST(ended_sessions, held_values_become_rows) {
   EXPECT_EQ(v.held, 0u);
   EXPECT_EQ(history::closure(c.past, c.core, failed, s)->error->message, "no such file");
   EXPECT_FALSE(history::closure(c.past, c.core, running, s))
-      << "what its client left behind is no news";
+      << "closures that the client left behind are not reported";
 }
 
 TEST(ended_sessions, raised_error_of_a_generation_remains_visible) {
@@ -107,7 +107,7 @@ TEST(ended_sessions, ended_session_rejects_every_request) {
   EXPECT_EQ(c.status_of(release_values{{}, s, {}, {}}), gone);
   c.step(close_session{s});
   EXPECT_EQ(c.job(s).state, job_state::succeeded);
-  EXPECT_TRUE(c.status_of(join_session{{}, s, never}).ok()) << "who only watches is told the end";
+  EXPECT_TRUE(c.status_of(join_session{{}, s, never}).ok()) << "an observer also receives the end";
 }
 
 TEST(ended_sessions, session_that_ended_first_is_removed_beyond_the_limit) {

@@ -17,7 +17,7 @@ TEST(failed, job_failure_is_logged_once_when_the_job_has_ended) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f", "f"}, named(fail_fast()));
   c.fail(w, job[0], "first");
-  EXPECT_TRUE(c.said().empty()) << "one of it still runs";
+  EXPECT_TRUE(c.said().empty()) << "one of its closures still runs";
   c.fail(w, job[1], "stopped", failure_kind::cancelled);
   EXPECT_EQ(c.said(), (log_events{{log_event_kind::job_failed, "job_0000000000000001",
                                    "train failed: first (1 of 3 closures failed)"}}));

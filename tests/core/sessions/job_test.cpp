@@ -76,7 +76,7 @@ TEST(job, sealing_an_empty_job_ends_it) {
   EXPECT_EQ(c.job(job.id).state, job_state::queued);
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
-  EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{}) << "again is no error";
+  EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{}) << "repeating it is no error";
 }
 
 TEST(job, sealed_job_rejects_more_closures) {

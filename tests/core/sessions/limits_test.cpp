@@ -57,7 +57,7 @@ TEST(limits, task_table_full_of_live_tasks_rejects_the_next) {
                                      "the server has 2 tasks, which is the limit (--tasks-max)"},
                                     false}}));
   c.attach({.index = 1});
-  EXPECT_EQ(c.fx().welcomes.size(), 1u) << "a row that exists may always be taken over";
+  EXPECT_EQ(c.fx().welcomes.size(), 1u) << "an existing row can always be taken over";
 }
 
 TEST(limits, credits_are_clamped_and_the_worker_is_notified) {

@@ -45,11 +45,11 @@ TEST_F(own_errors, error_of_a_generation_stops_no_submitted_closure) {
   auto const after = schedule();
   c.fail(w, bad, "of the generation");
   EXPECT_EQ(c.state(after), closure_state::cancelled);
-  EXPECT_EQ(c.state(queued), closure_state::running) << "it took the place that is free";
+  EXPECT_EQ(c.state(queued), closure_state::running) << "it took the free place";
   ASSERT_EQ(c.fx().stop_requests.size(), 1u);
   EXPECT_EQ(c.fx().stop_requests[0].closure, scheduled);
   c.succeed(w, scheduled);
-  EXPECT_EQ(c.noticed(s), notices{notice_kind::drained}) << "though two of the session still run";
+  EXPECT_EQ(c.noticed(s), notices{notice_kind::drained}) << "although two of the session still run";
   EXPECT_EQ(c.job(s).generation, 2u);
   c.succeed(w, running, "1");
   c.succeed(w, queued, "2");
@@ -135,7 +135,7 @@ TEST_F(own_errors, join_by_call_waits_for_submitted_closures_and_an_error_does_n
   ASSERT_TRUE(got);
   EXPECT_TRUE(std::get<join_reply>(got->body).has_error);
   EXPECT_FALSE(std::get<join_reply>(got->body).done);
-  EXPECT_FALSE(c.reply_to(second)) << "it got no error, and something is left";
+  EXPECT_FALSE(c.reply_to(second)) << "it received no error, and a closure remains";
   c.fail(w, ids[1], "told by its value");
   auto const end = c.reply_to(second);
   ASSERT_TRUE(end);
@@ -220,7 +220,7 @@ TEST_F(session_failures, the_lost_state_of_a_task_disturbs_no_submitted_call_but
   ASSERT_EQ(c.held(ps), closures{there});
   submit_four();
   auto const next = c.attach({.slots = 1, .credits = 1, .index = 0, .incarnation = 2, .job = "ps"});
-  EXPECT_TRUE(c.held(next).empty()) << "its state is another";
+  EXPECT_TRUE(c.held(next).empty()) << "it depends on another state";
   for (auto const lost : {there, waits}) {
     auto const ended = c.core.closures().find(lost);
     ASSERT_TRUE(ended && ended->error);

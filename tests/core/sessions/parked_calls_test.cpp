@@ -146,7 +146,7 @@ TEST(parked_calls, disconnected_caller_is_removed) {
   EXPECT_EQ(c.core.overview(c.now()).parked_calls, 0u);
   c.succeed(w, job[0]);
   EXPECT_TRUE(c.fx().replies.empty());
-  EXPECT_EQ(c.step(call_abandoned{join}), effects{}) << "again is no error";
+  EXPECT_EQ(c.step(call_abandoned{join}), effects{}) << "repeating it is no error";
 }
 
 TEST(parked_calls, calls_beyond_the_limit_are_refused_at_once) {

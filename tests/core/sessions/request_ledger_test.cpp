@@ -30,7 +30,7 @@ TEST(request_ledger, positions_wrap_and_skip_occupied_ranges) {
   constexpr std::uint32_t last = ~0u;
   request_ledger l;
   EXPECT_EQ(l.room_from(last - 2, 3), last - 2) << "up to the very last";
-  EXPECT_EQ(l.room_from(last - 2, 4), 0u) << "no request goes over the end";
+  EXPECT_EQ(l.room_from(last - 2, 4), 0u) << "no request crosses the end";
   l.add({0, 10});
   l.add({12, 5});
   EXPECT_EQ(l.room_from(last, 2), 10u);

@@ -165,11 +165,11 @@ TEST_F(resumable_session, returning_client_finds_its_values) {
   c.succeed(w, all[1], "8");
   c.advance(10s);
   EXPECT_EQ(resumed(c, s, {t[0], t[2]}), (resume_reply{1, 0, {}}));
-  EXPECT_FALSE(c.core.closures().find(all[1])) << "it was not asked for";
+  EXPECT_FALSE(c.core.closures().find(all[1])) << "it was not requested again";
   again(t[0]);
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("7"), {}, all[0]}}));
   c.advance(10min);
-  EXPECT_TRUE(c.core.sessions().find(s)) << "the lease has ended with the return";
+  EXPECT_TRUE(c.core.sessions().find(s)) << "the lease ended with the return";
 }
 
 TEST_F(resumable_session, returning_client_receives_the_error_it_missed) {
@@ -272,7 +272,7 @@ TEST_F(session_by_call, schedule_gives_the_ids_by_which_values_are_fetched_and_r
   c.ask(release_values{{}, s, {}, ids});
   EXPECT_FALSE(c.core.closures().find(ids[0]));
   c.succeed(w, ids[1], "2");
-  EXPECT_FALSE(c.core.closures().find(ids[1])) << "released while it ran: gone when it ended";
+  EXPECT_FALSE(c.core.closures().find(ids[1])) << "released while it ran: removed when it ended";
   EXPECT_EQ(c.status_of(await_value{{}, ids[1], c.now()}).code, code::not_found);
 }
 
@@ -325,7 +325,7 @@ TEST_F(session_by_call, exactly_one_of_many_callers_receives_the_error) {
   auto const j1 = c.park(join(join_mode::drain));
   auto const j2 = c.park(join(join_mode::drain));
   c.fail(w, ids[0], "the first");
-  EXPECT_FALSE(c.reply_to(j1)) << "something of the generation still runs";
+  EXPECT_FALSE(c.reply_to(j1)) << "a closure of the generation still runs";
   auto const d = c.park(join(join_mode::settle));
   c.fail(w, ids[1], "the second");
   EXPECT_TRUE(joined(c.reply_to(j1)).has_error);

@@ -60,7 +60,7 @@ TEST_F(job_retry, failed_and_cancelled_closures_run_again_with_their_arguments) 
   EXPECT_EQ(c.job(fresh.id).on_error, on_error::continue_all);
   for (auto const id : fresh.closures) c.succeed(w, id);
   EXPECT_EQ(c.job(fresh.id).state, job_state::succeeded);
-  EXPECT_EQ(c.job(job.id).state, job_state::failed) << "it stays as it is";
+  EXPECT_EQ(c.job(job.id).state, job_state::failed) << "it is unchanged";
   EXPECT_EQ(c.job(again(job.id, "second").id).name, "second");
 }
 
@@ -136,7 +136,7 @@ TEST(retry_limit, the_job_that_ended_first_loses_its_arguments) {
                               "bytes of arguments, from the newest jobs");
   ASSERT_TRUE(c.status_of(delete_session{{}, second}).ok());
   fail_one();
-  EXPECT_TRUE(c.job(third).retryable) << "what is deleted makes room";
+  EXPECT_TRUE(c.job(third).retryable) << "deleted jobs make room";
 }
 
 }  // namespace

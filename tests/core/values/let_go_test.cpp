@@ -74,20 +74,20 @@ TEST_F(released_inputs, lost_value_is_recomputed_from_released_inputs) {
   release({a});
   auto const d = ended("[3]", {b}, large('d'));
   release({b});
-  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "without values, which are memory of workers";
+  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "without values, which are in the memory of workers";
   lost(d);
   auto const call = c.park(await_value{{}, d, never});
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
   c.succeed(w, only_held(), large('x'));
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[2]");
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('x'));
-  EXPECT_FALSE(is_kept(a)) << "its value is there for as long as it is needed";
+  EXPECT_FALSE(is_kept(a)) << "its value is kept for as long as it is needed";
   c.succeed(w, only_held(), large('y'));
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('y'));
   EXPECT_TRUE(is_kept(a) && !is_kept(b));
   c.succeed(w, only_held(), large('z'));
   EXPECT_EQ(told(call), large('z'));
-  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "it may be lost again";
+  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "it can be lost again";
   lost(d);
   c.park(await_value{{}, d, never});
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
@@ -127,8 +127,7 @@ TEST_F(released_inputs, value_on_the_server_is_not_recomputed_and_keeps_no_input
   EXPECT_FALSE(is_known(a));
   auto const d = ended("[3]", {b}, large('d'));
   release({b});
-  EXPECT_TRUE(is_known(b) && !is_kept(b))
-      << "the server has its value: what it was made of has gone";
+  EXPECT_TRUE(is_known(b) && !is_kept(b)) << "the server has its value, so its inputs were removed";
   lost(d);
   c.park(await_value{{}, d, never});
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('b'));

@@ -67,7 +67,7 @@ TEST_F(lineage, lost_input_is_recomputed_on_demand) {
   auto const seen = c.core.closures().find(a).value();
   EXPECT_EQ(seen.attempts.at(0).outcome, (attempt_outcome{attempt_end::value_lost, {}, again}));
   EXPECT_EQ(seen.data.view(), value('z')) << "it is kept again";
-  EXPECT_EQ(c.job(seen.job).counts.succeeded, 1u) << "its job is as it was";
+  EXPECT_EQ(c.job(seen.job).counts.succeeded, 1u) << "its job is unchanged";
   EXPECT_EQ(c.core.closures().explain(a, c.now())->lost.how, attempt_end::value_lost);
 }
 
@@ -127,7 +127,7 @@ TEST_F(lineage, recomputation_receives_the_same_number_of_workers) {
   EXPECT_EQ(c.fx().assignments.at(0).num_workers, 7u);
   c.succeed(w, only_held(), value('z'));
   EXPECT_EQ(c.held(w), closures{b});
-  EXPECT_EQ(c.fx().assignments.at(0).num_workers, 0u) << "another job, which declares nothing";
+  EXPECT_EQ(c.fx().assignments.at(0).num_workers, 0u) << "another job without declarations";
 }
 
 TEST_F(lineage, fetches_of_the_value_wait_for_the_recomputation) {

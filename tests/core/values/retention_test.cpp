@@ -87,7 +87,7 @@ TEST(retention, a_running_job_is_never_forgotten) {
   c.succeed(w, job[1]);
   EXPECT_EQ(std::get<join_reply>(c.reply_to(call)->body).state, job_state::succeeded);
   EXPECT_FALSE(c.core.sessions().find(job.id))
-      << "but then at once, after those who wait were told";
+      << "but then at once, after the waiting callers were answered";
 }
 
 TEST(retention, only_finished_jobs_can_be_deleted) {

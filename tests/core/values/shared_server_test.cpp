@@ -60,11 +60,11 @@ TEST_F(two_coordinators, each_coordinator_can_use_half_and_what_the_other_leaves
   attach(a);
   attach(b);
   auto const old = kept(a, 450), young = kept(a, 450);
-  EXPECT_TRUE(a.sessions().find(old)) << "the other has nothing";
+  EXPECT_TRUE(a.sessions().find(old)) << "the other one has no values";
   auto const mine = kept(b, 450);
-  EXPECT_TRUE(b.sessions().find(mine)) << "less than its half";
+  EXPECT_TRUE(b.sessions().find(mine)) << "less than half";
   a.step(start, tick{});
-  EXPECT_FALSE(a.sessions().find(old)) << "the oldest makes room for the other";
+  EXPECT_FALSE(a.sessions().find(old)) << "the oldest makes room for the other coordinator";
   EXPECT_TRUE(a.sessions().find(young));
   EXPECT_TRUE(b.sessions().find(mine));
   EXPECT_EQ(wide.value_bytes.used(), 900u);
@@ -87,11 +87,11 @@ TEST(shared_budget, share_is_what_others_leave_but_at_least_an_even_part) {
   shared_budget all;
   budget_share one(all);
   one.add(90);
-  EXPECT_EQ(one.most(100), 100u) << "it is alone";
+  EXPECT_EQ(one.most(100), 100u) << "it is the only one";
   {
     budget_share other(all);
     EXPECT_EQ(other.most(100), 50u);
-    EXPECT_EQ(one.most(100), 100u) << "nobody has the rest";
+    EXPECT_EQ(one.most(100), 100u) << "the rest is unused";
     other.add(30);
     EXPECT_EQ(one.most(100), 70u);
     EXPECT_TRUE(one.over(100));
@@ -101,7 +101,7 @@ TEST(shared_budget, share_is_what_others_leave_but_at_least_an_even_part) {
     EXPECT_FALSE(one.over(100));
     EXPECT_TRUE(all.fits(10, 110));
   }
-  EXPECT_EQ(all.used(), 70u) << "what it had went with it";
+  EXPECT_EQ(all.used(), 70u) << "its share was released with it";
   EXPECT_EQ(one.most(100), 100u);
 }
 

@@ -179,7 +179,7 @@ TEST_F(spilling, full_disk_keeps_values_in_memory_until_memory_is_full) {
             "are dropped");
   finished();
   finished();
-  EXPECT_TRUE(c.fx().value_moves.empty()) << "not tried again at once";
+  EXPECT_TRUE(c.fx().value_moves.empty()) << "not retried at once";
   EXPECT_EQ(c.status_of(await_value{{}, a, c.now()}).code, code::ok);
   finished();
   EXPECT_EQ(view(a).released,
@@ -190,7 +190,7 @@ TEST_F(spilling, full_disk_keeps_values_in_memory_until_memory_is_full) {
   EXPECT_EQ(c.status_of(await_value{{}, b, c.now()}).code, code::ok);
   c.wait(10s);
   c.tick();
-  EXPECT_EQ(asked(move_kind::write).at(0), b) << "tried again";
+  EXPECT_EQ(asked(move_kind::write).at(0), b) << "retried";
 }
 
 TEST_F(spilling, oldest_spilled_values_are_dropped_beyond_the_limit) {

@@ -53,7 +53,7 @@ TEST(value_names, a_blob_is_as_large_as_its_bytes_and_anything_else_as_its_text)
   auto const unsized = R"({"$blob":")" + std::string(64, 'a') + "\"}";
   EXPECT_EQ(size(unsized), unsized.size());
   auto const absurd = blob_of(std::uint64_t{1} << 60);
-  EXPECT_EQ(size(absurd), absurd.size()) << "not believed";
+  EXPECT_EQ(size(absurd), absurd.size()) << "not accepted";
   auto const cut = blob_of(7).substr(0, 80);
   EXPECT_EQ(size(cut), cut.size());
 }
@@ -78,8 +78,8 @@ TEST_F(store_test, blobs_that_values_name_are_counted_and_their_names_stay_in_me
   EXPECT_EQ(store.of(job).bytes, blob_of(5'000).size() + blob_of(70).size());
   EXPECT_EQ(store.invalid(), "");
   store.write(t0);
-  EXPECT_TRUE(store.take_moves().empty()) << "though there is more than is to stay";
-  EXPECT_TRUE(store.may_be_lost(records[a])) << "what it names may be with a worker alone";
+  EXPECT_TRUE(store.take_moves().empty()) << "although more is in memory than the limit";
+  EXPECT_TRUE(store.may_be_lost(records[a])) << "the named blob can be on one worker only";
   store.let_go(a);
   EXPECT_EQ(store.of(job).blob_bytes, 70u);
   store.let_go(b);
@@ -124,7 +124,7 @@ TEST_F(store_test, oldest_values_are_spilled_until_the_rest_fits) {
   store.written(answer(move_kind::write, a), t0);
   EXPECT_EQ(records[a].where, value_place::disk);
   EXPECT_EQ(store.disk_bytes(), 6u);
-  EXPECT_EQ(store.bytes(), 12u) << "one is on its way, still here";
+  EXPECT_EQ(store.bytes(), 12u) << "one read is in progress, and the value is still in memory";
   EXPECT_EQ(store.invalid(), "");
 }
 
@@ -153,7 +153,7 @@ TEST_F(store_test, read_is_requested_once_and_survives_a_release) {
   ASSERT_TRUE(done.has_value());
   EXPECT_TRUE(done->orphan);
   EXPECT_EQ(done->token, 5u);
-  EXPECT_FALSE(store.read_back(answer(move_kind::read, a))) << "nobody asked";
+  EXPECT_FALSE(store.read_back(answer(move_kind::read, a))) << "without a request";
   EXPECT_EQ(store.take_moves().at(0).kind, move_kind::forget);
 }
 

@@ -92,7 +92,7 @@ TEST(view_jobs, session_reports_how_many_closures_a_restart_did_not_keep) {
   auto const& said = after.core.step(after.now(), more).facts;
   auto const* const next = said.empty() ? nullptr : std::get_if<accepted_fact>(&said.front());
   ASSERT_TRUE(next);
-  EXPECT_EQ(next->first, 8u) << "a place that a released one had is nobody's again, or the next "
+  EXPECT_EQ(next->first, 8u) << "positions of released closures are not reused, or the next "
                                 "start finds two requests there";
 }
 

@@ -53,7 +53,7 @@ TEST_F(answers_again, are_ignored_if_already_accepted_or_unexpected) {
   ASSERT_EQ(c.held(other), (closures{job[1]}));
   come_back({answered(job[0]), answered(job[1]), answered(closure_id{12345})});
   EXPECT_EQ(c.core.closures().find(job[0])->data.view(), "1");
-  EXPECT_EQ(c.state(job[1]), closure_state::running) << "the other's second attempt";
+  EXPECT_EQ(c.state(job[1]), closure_state::running) << "the second attempt of the other closure";
 }
 
 TEST_F(answers_again, of_another_attempt_are_ignored) {
@@ -140,7 +140,7 @@ TEST_F(answers_after_restart, closures_answered_after_a_restart_are_not_run_agai
   EXPECT_EQ(core->closures().find(job[0])->data.view(), "7");
   EXPECT_EQ(core->closures().find(job[0])->attempts.size(), 1u);
   start_server();
-  EXPECT_EQ(state(job[0]), closure_state::succeeded) << "it was written down";
+  EXPECT_EQ(state(job[0]), closure_state::succeeded) << "it was stored";
 }
 
 TEST_F(answers_after_restart, are_accepted_without_reserving_resources) {
@@ -152,7 +152,7 @@ TEST_F(answers_after_restart, are_accepted_without_reserving_resources) {
   attach({answered(job[0]), answered(job[1])}, {job[2]});
   EXPECT_EQ(state(job[0]), closure_state::succeeded);
   EXPECT_EQ(state(job[1]), closure_state::succeeded);
-  EXPECT_EQ(state(job[2]), closure_state::running) << "with the one gpu that there is";
+  EXPECT_EQ(state(job[2]), closure_state::running) << "with the only GPU";
 }
 
 TEST_F(answers_after_restart, failures_count_as_the_original_attempt) {
@@ -180,7 +180,7 @@ TEST_F(answers_after_restart, to_closures_that_were_never_stored_are_ignored) {
   facts.clear();
   start_server();
   auto const other = submit(1);
-  EXPECT_NE(other[0], lost[0]) << "no id is given by two processes";
+  EXPECT_NE(other[0], lost[0]) << "no id is assigned by two processes";
   auto const& fx = attach({answered(lost[0])}, {lost[0]});
   EXPECT_TRUE(fx.welcomes.at(0).kept.empty());
   EXPECT_EQ(state(other[0]), closure_state::running);

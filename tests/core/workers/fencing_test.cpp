@@ -64,7 +64,7 @@ TEST_F(fencing, second_answer_to_the_same_closure_is_rejected) {
   c.answer(w, {c.good(w, job[0], "first"), c.good(w, job[0], "second"), c.good(w, job[1])});
   expect_thrown_out("worker:0 answered cl_0000000100000000, which is not assigned to it");
   EXPECT_EQ(c.core.closures().find(job[0])->data, blob("first")) << "the first answer counts";
-  EXPECT_EQ(c.state(job[1]), closure_state::queued) << "what came after is not believed";
+  EXPECT_EQ(c.state(job[1]), closure_state::queued) << "the second answer is ignored";
   expect_nothing_lost();
 }
 

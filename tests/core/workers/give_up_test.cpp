@@ -52,7 +52,7 @@ TEST_F(giving_up, fails_a_blocked_closure) {
   auto const job = c.open_with({only_on(3, after(input[0]))});
   c.advance(29min + 59s);
   EXPECT_EQ(c.state(job[0]), closure_state::blocked);
-  EXPECT_EQ(c.task(3).state, task_state::error) << "listed for as long as it is waited for";
+  EXPECT_EQ(c.task(3).state, task_state::error) << "listed as long as closures wait for it";
   c.advance(1s);
   EXPECT_EQ(error(job[0]).kind, failure_kind::worker_lost);
   EXPECT_EQ(

@@ -117,7 +117,7 @@ TEST(heartbeat, stall_of_the_server_does_not_count_against_workers) {
   c.wait(60s);
   c.tick();
   EXPECT_TRUE(c.fx().disconnects.empty());
-  EXPECT_EQ(c.state("worker", 0), task_state::late) << "12.5 s were its own";
+  EXPECT_EQ(c.state("worker", 0), task_state::late) << "12.5 s of them were its own";
   c.advance(2'499ms);
   EXPECT_EQ(c.state("worker", 0), task_state::late);
   c.advance(1ms);

@@ -52,7 +52,7 @@ TEST_F(num_workers, is_one_more_than_the_highest_index_of_the_job) {
   EXPECT_NE(c.core.workers().tasks_version(), before);
   EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u);
   c.lose(second);
-  EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u) << "it may come back, or be followed";
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u) << "it can return or be replaced";
   c.advance(c.core.configuration().task_retention);
   EXPECT_EQ(c.core.workers().tasks_of("worker"), 1u) << "forgotten";
 }
@@ -77,7 +77,7 @@ TEST_F(num_workers, is_the_number_declared_by_the_session_however_late_workers_a
   EXPECT_EQ(built_on(v), (std::vector<std::int64_t>{0, 1, 2}));
   c.succeed(w, c.held(w).at(0), "null");
   c.step(core::schedule{{}, s, c.specs({"f"}), 0});
-  EXPECT_EQ(told(), told_numbers{3}) << "closures see the same";
+  EXPECT_EQ(told(), told_numbers{3}) << "closures receive the same number";
 }
 
 TEST_F(num_workers, task_beyond_the_declared_number_builds_nothing) {

@@ -176,7 +176,7 @@ TEST_F(reconnect, wait_never_exceeds_the_grace_period) {
 TEST_F(reconnect, a_worker_that_held_nothing_is_lost_at_once) {
   c.cut(w);
   EXPECT_EQ(c.task(0).state, task_state::error);
-  EXPECT_TRUE(c.said().empty()) << "who said that it is gone tells of it";
+  EXPECT_TRUE(c.said().empty()) << "the reporter of the loss logs it";
 }
 
 TEST_F(reconnect, without_a_grace_period_the_worker_is_lost_at_once) {

@@ -43,15 +43,14 @@ TEST(takeover, explicit_index_of_a_live_host_is_refused) {
   c.advance(1s);
   c.attach(claim);
   ASSERT_EQ(c.fx().disconnects.size(), 1u);
-  EXPECT_FALSE(c.fx().disconnects[0].final) << "nothing has come from the first worker since";
+  EXPECT_FALSE(c.fx().disconnects[0].final) << "the first worker has sent nothing since";
   c.alive(first);
   c.advance(1s);
   second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
-  EXPECT_FALSE(c.fx().disconnects.at(0).final) << "this one asks for the first time";
+  EXPECT_FALSE(c.fx().disconnects.at(0).final) << "this is its first claim";
   c.alive(first);
   second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
-  EXPECT_FALSE(c.fx().disconnects.at(0).final)
-      << "that sign of life may be older than the question";
+  EXPECT_FALSE(c.fx().disconnects.at(0).final) << "that sign of life can be older than the claim";
   c.advance(1s);
   c.alive(first);
   second = c.attach({.index = 9, .incarnation = 43, .host = "three"});
@@ -96,7 +95,7 @@ TEST(takeover, server_pause_is_not_a_sign_of_life) {
   c.tick();  // eight seconds late
   c.attach(claim);
   ASSERT_EQ(c.fx().disconnects.size(), 1u);
-  EXPECT_FALSE(c.fx().disconnects[0].final) << "nothing has come from the first worker since";
+  EXPECT_FALSE(c.fx().disconnects[0].final) << "the first worker has sent nothing since";
 }
 
 TEST(takeover, an_index_remembers_the_newest_claims_only) {

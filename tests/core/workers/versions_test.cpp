@@ -31,7 +31,7 @@ TEST(versions, unavailable_version_is_rejected_at_once_if_workers_have_another) 
   c.attach({.functions = {old, "f"}});
   auto const job = c.open({fresh});
   EXPECT_EQ(error_of(c, job[0]), refusal);
-  EXPECT_EQ(c.state(c.open({"other"})[0]), closure_state::queued) << "no version of anything";
+  EXPECT_EQ(c.state(c.open({"other"})[0]), closure_state::queued) << "not a version";
 }
 
 TEST(versions, stream_session_receives_the_error_as_an_outcome) {

@@ -46,14 +46,14 @@ TEST_F(registry_test, worker_gets_its_last_index_again_unless_it_is_taken) {
     return (*registry.tasks.admit(t0, spec, [tasks](auto const&) { return tasks; }))->index;
   };
   EXPECT_EQ(picked(1, 5), 5);
-  EXPECT_EQ(picked(1, 5, 4), 0) << "only four are reckoned with, and none of them is to be missing";
+  EXPECT_EQ(picked(1, 5, 4), 0) << "only four are expected, and none of them can be missing";
   EXPECT_EQ(picked(1, 3, 4), 3);
   attach(2, 1);
-  EXPECT_EQ(picked(3, 1), 0) << "that one is there";
+  EXPECT_EQ(picked(3, 1), 0) << "that index is in use";
   auto& gone = attach(4, 2);
   registry.tasks.left(t0, *gone.task, task_state::error, "gone");
   registry.erase(gone);
-  EXPECT_EQ(picked(5, 2), 2) << "it is, and was never another one";
+  EXPECT_EQ(picked(5, 2), 2) << "it is present, and never had another index";
 }
 
 TEST_F(registry_test, counts_of_a_job_are_removed_with_its_last_row) {
@@ -83,7 +83,7 @@ TEST_F(registry_test, a_task_that_is_present_has_a_worker) {
   auto& w = attach(1, 0);
   EXPECT_EQ(registry.invalid(), "");
   w.away = true;
-  EXPECT_NE(registry.invalid(), "") << "nobody waits for it";
+  EXPECT_NE(registry.invalid(), "") << "no closure waits for it";
 }
 
 }  // namespace worker_registry_cases

@@ -50,7 +50,7 @@ TEST_F(activity_log_test, bar_shows_the_newest_job_whose_id_has_its_last_digits)
     log.add(w1, {closure_id{7}, session_id{job}, f, span_state::succeeded, t0, t0 + 5ms});
     return raw(all(t0 + 1s).back().job);
   };
-  EXPECT_EQ(job_of(9, 0), 0u) << "the core's own";
+  EXPECT_EQ(job_of(9, 0), 0u) << "builds have no job";
   EXPECT_EQ(job_of(9, 9), 9u);
   EXPECT_EQ(job_of(0x3'0000'0005, 0x3'0000'0004), 0x3'0000'0004u);
   EXPECT_EQ(job_of(0x3'0000'0005, 0x2'ffff'ffff), 0x2'ffff'ffffu);
@@ -99,7 +99,7 @@ TEST_F(activity_log_test, alternating_functions_are_counted_separately) {
   EXPECT_EQ(spans[0].function, g);
   EXPECT_EQ(spans[0].count, 3u);
   EXPECT_EQ(spans[0].started, t0 - 50us);
-  EXPECT_EQ(spans[0].lasted, 20'050us) << "up to its last one, whatever came between";
+  EXPECT_EQ(spans[0].lasted, 20'050us) << "up to its last one, whatever was in between";
   EXPECT_EQ(spans[1].function, f);
   EXPECT_EQ(spans[1].count, 27u);
 }
@@ -318,7 +318,7 @@ TEST_F(activity_log_test, unused_lane_is_removed_after_an_hour_or_at_the_limit) 
   EXPECT_EQ(all(t0 + 3s).size(), 1u);
   log.open(w2, "a", 2, t0 + 3s);
   EXPECT_EQ(log.lanes(), 3u);
-  EXPECT_EQ(all(t0 + 3s).size(), 0u) << "nobody knows whose they are";
+  EXPECT_EQ(all(t0 + 3s).size(), 0u) << "no closure is known for them";
   log.close(w2, t0 + 4s);
   log.open(w2, "a", 3, t0 + 2h);
   EXPECT_EQ(log.lanes(), 2u);

@@ -33,7 +33,7 @@ TEST_F(lateness_of_five, is_measured_from_the_median) {
   EXPECT_EQ(m.spread, 50ms);
   EXPECT_EQ(m.arrival_us, (std::vector<std::uint32_t>{10'000, 0, 20'000, 50'000, 11'000}));
   EXPECT_EQ(late.of(2).late_us, 9'000u);
-  EXPECT_EQ(late.of(1).late_us, 0u) << "who is early is not early on account";
+  EXPECT_EQ(late.of(1).late_us, 0u) << "an early task is not rewarded";
   EXPECT_EQ(late.of(1).meetings, 1u);
   EXPECT_EQ(late.latest(3), 39ms);
   EXPECT_EQ(late.worst(10), (std::vector<coordination::task_index>{3, 2}));

@@ -179,7 +179,7 @@ TEST_F(times_of_jobs, lose_the_tables_of_the_oldest_beyond_their_limit) {
   c.ended.push_back(ended(one, 0, 3, 1ms));
   fold(c);
   EXPECT_EQ(look().all.ran(), history::job_times::workers_max + 1);
-  EXPECT_TRUE(look().workers.empty()) << "what began late would not be whole";
+  EXPECT_TRUE(look().workers.empty()) << "a table that started late would be incomplete";
 }
 
 }  // namespace job_times_cases

@@ -43,7 +43,7 @@ TEST(black_boxes, record_how_each_rank_ended_as_reported_by_its_worker) {
   EXPECT_EQ(r->ranks[0].task, "worker:0");
   EXPECT_EQ(r->ranks[0].exit_status, 3u);
   EXPECT_EQ(r->ranks[0].stderr_lines, std::vector<std::string>{"oops"});
-  EXPECT_FALSE(b.has_changes()) << "it is written when it is over";
+  EXPECT_FALSE(b.has_changes()) << "it is written when it has ended";
   b.over(first_of(), {{.barrier = "b"}}, {{.task = "worker:1"}});
   EXPECT_EQ(changes(b), 1u);
   EXPECT_EQ(b.find(first_of())->barriers.size(), 1u);
@@ -61,7 +61,7 @@ TEST(black_boxes, record_the_start_of_a_rank_as_reported_by_its_worker) {
   auto const& ranks = b.find(first_of())->ranks;
   ASSERT_EQ(ranks.size(), 2u);
   EXPECT_EQ(ranks[0].started, at + 1s);
-  EXPECT_EQ(ranks[1].started, time_point{}) << "nobody has said so";
+  EXPECT_EQ(ranks[1].started, time_point{}) << "it was not reported";
 }
 
 TEST(black_boxes, arrivals_of_the_newest_barriers_are_kept) {

@@ -60,7 +60,7 @@ TEST_F(rows_test, at_least_as_many_as_the_limit_stay_and_little_more) {
   EXPECT_GE(kept.size(), limits.session_rows_max);
   EXPECT_LE(kept.size(), limits.session_rows_max + chunk);
   EXPECT_EQ(kept.back(), last);
-  EXPECT_EQ(kept.front() + kept.size() - 1, last) << "without a gap";
+  EXPECT_EQ(kept.front() + kept.size() - 1, last) << "without gaps";
   EXPECT_EQ(rows.invalid(), "");
 }
 

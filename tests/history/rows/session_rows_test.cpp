@@ -100,7 +100,7 @@ TEST(session_rows, are_removed_with_their_session) {
   auto const id = c.held(w).at(0);
   c.succeed(w, id);
   c.step(close_session{s});
-  EXPECT_TRUE(history::closure(c.past, c.core, id, s)) << "it is kept to be looked at";
+  EXPECT_TRUE(history::closure(c.past, c.core, id, s)) << "it remains visible";
   c.ask(delete_session{{}, s});
   EXPECT_FALSE(history::closure(c.past, c.core, id, s));
   EXPECT_FALSE(history::search_closures(c.past, c.core, {.session = s}, {}, {}));

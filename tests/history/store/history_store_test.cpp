@@ -182,7 +182,7 @@ TEST_F(history_store_test, bytes_beyond_the_limit_remove_the_oldest_records) {
   auto const a = open(limits);
   auto const left = all(*a, history_kind::events).size();
   EXPECT_GT(left, 100u);
-  EXPECT_LT(left, 3'000u) << "of 16 MB an eighth of 4 MB, and what is in files not full";
+  EXPECT_LT(left, 3'000u) << "of 16 MB, an eighth of 4 MB, and partly full files";
   EXPECT_EQ(a->newest(), noon + 16s);
 }
 
@@ -250,7 +250,7 @@ TEST_F(history_store_test, scan_resumes_at_a_position_and_stops_on_request) {
   a->scan(history_kind::events, last, take);
   EXPECT_EQ(found.back(), "d");
   a->scan(history_kind::runs, {}, take);
-  EXPECT_EQ(found.size(), 4u) << "of another kind there is none";
+  EXPECT_EQ(found.size(), 4u) << "there are none of another kind";
 }
 
 // The store is open for writing at the same time.
