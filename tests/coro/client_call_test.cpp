@@ -3,12 +3,12 @@
 namespace muster::coro::test {
 namespace {
 
-std::unique_ptr<Echo::Stub> stub_to_nobody() {
+std::unique_ptr<Echo::Stub> stub_to_unreachable_server() {
   // Nothing listens on port 1.
   return Echo::NewStub(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()));
 }
 
-task<void> call_nobody(engine_context& engine, Echo::Stub& stub) {
+task<void> call_unreachable_server(engine_context& engine, Echo::Stub& stub) {
   grpc::ClientContext context;
   Ping message;
   auto const status =
@@ -18,11 +18,11 @@ task<void> call_nobody(engine_context& engine, Echo::Stub& stub) {
 
 TEST(client_unary, a_server_that_is_not_there_is_unavailable) {
   engine_context engine(plain_queue());
-  auto const stub = stub_to_nobody();
-  run_to_end(engine, call_nobody(engine, *stub));
+  auto const stub = stub_to_unreachable_server();
+  run_to_end(engine, call_unreachable_server(engine, *stub));
 }
 
-task<void> chat_with_nobody(engine_context& engine, Echo::Stub& stub) {
+task<void> chat_with_unreachable_server(engine_context& engine, Echo::Stub& stub) {
   chat_client call(engine);
   EXPECT_FALSE(co_await call.start(chat_by(stub)));
   auto const status = co_await call.finish();
@@ -31,8 +31,8 @@ task<void> chat_with_nobody(engine_context& engine, Echo::Stub& stub) {
 
 TEST(client_bidi, a_server_that_is_not_there_fails_the_start) {
   engine_context engine(plain_queue());
-  auto const stub = stub_to_nobody();
-  run_to_end(engine, chat_with_nobody(engine, *stub));
+  auto const stub = stub_to_unreachable_server();
+  run_to_end(engine, chat_with_unreachable_server(engine, *stub));
 }
 
 task<void> wait_until_gone(std::unique_ptr<once_call> call) {

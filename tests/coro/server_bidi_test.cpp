@@ -146,7 +146,7 @@ TEST(server_bidi, cancelling_the_task_group_ends_a_handler_through_its_clean_up)
   EXPECT_EQ(log.cleaned_up, 1);
 }
 
-task<void> give_up_on(bool& timed_out, std::unique_ptr<chat_call> call) {
+task<void> read_with_timeout(bool& timed_out, std::unique_ptr<chat_call> call) {
   Ping message;
   timer limit(call->engine());
   auto const first = co_await (call->read(message) || limit.wait_for(5ms));
@@ -154,7 +154,7 @@ task<void> give_up_on(bool& timed_out, std::unique_ptr<chat_call> call) {
   co_await call->finish(grpc::Status::OK);
 }
 
-task<void> say_nothing(echo_server& s) {
+task<void> stay_silent(echo_server& s) {
   chat_client call(s.engine);
   EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));
   auto const status = co_await call.finish();
@@ -164,9 +164,10 @@ task<void> say_nothing(echo_server& s) {
 TEST(server_bidi, a_read_that_loses_against_a_timer_cancels_the_call) {
   echo_server s;
   bool timed_out = false;
-  s.serve_chat([&](std::unique_ptr<chat_call> c) { return give_up_on(timed_out, std::move(c)); });
+  s.serve_chat(
+      [&](std::unique_ptr<chat_call> c) { return read_with_timeout(timed_out, std::move(c)); });
   s.start();
-  s.run(say_nothing(s));
+  s.run(stay_silent(s));
   EXPECT_TRUE(timed_out);
 }
 
@@ -233,7 +234,7 @@ TEST(server_bidi_death, second_concurrent_read_aborts) {
     echo_server s;
     s.serve_chat(read_twice);
     s.start();
-    s.run(say_nothing(s));
+    s.run(stay_silent(s));
   };
   EXPECT_DEATH(misuse(), "one outstanding operation of each kind");
 }

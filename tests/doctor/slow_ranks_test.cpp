@@ -59,7 +59,7 @@ struct simulated {
   std::vector<step_column> columns_;
 };
 
-void slow_one_is_found(run how) {
+void expect_slow_rank_found(run how) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     simulated s(how, seed);
     std::uint32_t const slow = seed % simulated::ranks;
@@ -73,15 +73,15 @@ void slow_one_is_found(run how) {
 }
 
 TEST(slow_ranks, five_percent_slower_rank_is_found_in_a_hundred_steps) {
-  slow_one_is_found(run::each_for_itself);
+  expect_slow_rank_found(run::each_for_itself);
 }
 
 TEST(slow_ranks, synchronised_slow_rank_is_found_by_its_arrival) {
-  slow_one_is_found(run::wait_and_mark_before);
+  expect_slow_rank_found(run::wait_and_mark_before);
 }
 
 // 10,000 ranks in 160 runs of 500 steps, sampled every 20 steps.
-void nobody_is_named(run how) {
+void expect_no_slow_rank(run how) {
   std::size_t named = 0;
   for (unsigned seed = 0; seed < 160; ++seed) {
     simulated s(how, 1'000 + seed);
@@ -94,11 +94,11 @@ void nobody_is_named(run how) {
 }
 
 TEST(slow_ranks, are_not_found_where_there_are_none) {
-  nobody_is_named(run::each_for_itself);
+  expect_no_slow_rank(run::each_for_itself);
 }
 
 TEST(slow_ranks, are_not_found_where_there_are_none_and_all_wait) {
-  nobody_is_named(run::wait_and_mark_before);
+  expect_no_slow_rank(run::wait_and_mark_before);
 }
 
 std::vector<step_column> even(std::uint32_t ranks, std::uint64_t steps) {

@@ -60,7 +60,7 @@ struct steps_in_a_hub : testing::Test {
   void say(step_worker const& w, std::uint32_t number, std::uint64_t step) {
     h.programs().steps().record(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
   }
-  void both_say() {
+  void report_first_steps() {
     say(a, a.started[0], 4);
     say(b, b.started[0], 5);
   }
@@ -86,7 +86,7 @@ TEST_F(steps_in_a_hub, are_accepted_only_from_the_worker_of_the_rank) {
 
 TEST_F(steps_in_a_hub, stop_a_program_that_succeeds_when_its_ranks_do) {
   begin();
-  both_say();
+  report_first_steps();
   std::optional<std::uint64_t> step;
   h.programs().steps().stop(p, 0, [&](auto const& r) { step = *r; });
   answer(a, 6);
@@ -134,7 +134,7 @@ TEST_F(steps_in_a_hub, stop_applies_only_to_running_programs) {
 
 TEST_F(steps_in_a_hub, disconnected_or_silent_worker_causes_no_change) {
   begin();
-  both_say();
+  report_first_steps();
   muster::status why;
   auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
   h.programs().steps().stop(p, 0, note);
@@ -153,7 +153,7 @@ TEST_F(steps_in_a_hub, disconnected_or_silent_worker_causes_no_change) {
 
 TEST_F(steps_in_a_hub, agreed_step_is_sent_again_to_a_returning_worker) {
   begin();
-  both_say();
+  report_first_steps();
   h.programs().steps().stop(p, 0, [](auto const&) {});
   answer(a, 6);
   answer(b, 5);
@@ -169,7 +169,7 @@ TEST_F(steps_in_a_hub, agreed_step_is_sent_again_to_a_returning_worker) {
 
 TEST_F(steps_in_a_hub, requested_stop_also_applies_to_the_next_attempt) {
   begin();
-  both_say();
+  report_first_steps();
   h.programs().steps().stop(p, 9, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 6);
   answer(b, 5);
@@ -196,7 +196,7 @@ TEST_F(steps_in_a_hub, requested_stop_also_applies_to_the_next_attempt) {
 
 TEST_F(steps_in_a_hub, restarted_server_sends_an_agreed_step_again) {
   begin();
-  both_say();
+  report_first_steps();
   // Agreed with an earlier server process.
   h.apply(core::change_program{{}, p, core::program_command::stop_at, {1, 9}});
   a.told.clear();
@@ -208,7 +208,7 @@ TEST_F(steps_in_a_hub, restarted_server_sends_an_agreed_step_again) {
 
 TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_which_restarts_elsewhere) {
   begin();
-  both_say();
+  report_first_steps();
   step_worker c;
   attach(c, 3, "c");
   h.apply(core::worker_drain{a.stream, true});
@@ -230,7 +230,7 @@ TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_which_restarts_elsew
 
 TEST_F(steps_in_a_hub, notice_uses_an_agreed_step_or_else_a_signal) {
   begin(100s, 40s);
-  both_say();
+  report_first_steps();
   auto const until = now + 61s;
   for (std::uint64_t lease = 1; now < until; now += 1s, ++lease) {
     for (auto* w : {&a, &b}) {
@@ -254,7 +254,7 @@ TEST_F(steps_in_a_hub, notice_uses_an_agreed_step_or_else_a_signal) {
 
 TEST_F(steps_in_a_hub, steps_parsed_from_output_stop_no_program) {
   begin({}, {}, "step (\\d+)");
-  both_say();
+  report_first_steps();
   ASSERT_TRUE(h.state().programs().find(p));
   core::program_view shown = *h.state().programs().find(p);
   h.programs().steps().fill(shown, false);

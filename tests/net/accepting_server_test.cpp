@@ -35,7 +35,7 @@ TEST(accepting_server, a_port_in_use_is_an_error_that_names_the_address) {
   first.run(do_nothing());
 }
 
-task<void> tell_peer(std::string& peer, std::unique_ptr<once_call> call) {
+task<void> report_peer(std::string& peer, std::unique_ptr<once_call> call) {
   peer = call->context().peer();
   co_await call->finish(call->request());
 }
@@ -49,7 +49,7 @@ task<void> call_once_and_forget(echo_server& s) {
 TEST(accepting_server, calls_have_the_address_of_their_peer) {
   accepting_echo s;
   std::string peer;
-  s.serve_once([&peer](std::unique_ptr<once_call> c) { return tell_peer(peer, std::move(c)); });
+  s.serve_once([&peer](std::unique_ptr<once_call> c) { return report_peer(peer, std::move(c)); });
   s.start();
   s.run(call_once_and_forget(s));
   EXPECT_TRUE(peer.starts_with("ipv4:127.0.0.1:")) << peer;

@@ -18,7 +18,7 @@ struct nested : testing::Test {
     c.step(e);
   }
   void wait(closure_id id) { say(w, id, true); }
-  void go_on(closure_id id) { say(w, id, false); }
+  void resume(closure_id id) { say(w, id, false); }
   stream_id come_back(std::vector<std::pair<closure_id, bool>> const& held) {
     auto e = c.arrival(same);
     for (auto const& [id, waits] : held) e.held.push_back({id, c.watch().attempt(id), waits});
@@ -60,7 +60,7 @@ TEST_F(nested, ten_levels_run_on_one_slot) {
     c.succeed(w, chain.back());
     EXPECT_EQ(c.core.closures().find(chain.back())->state, closure_state::succeeded);
     chain.pop_back();
-    if (!chain.empty()) go_on(chain.back());
+    if (!chain.empty()) resume(chain.back());
   }
   EXPECT_EQ(c.core.workers().find("deep", 0)->waiting, 0u);
 }
@@ -68,7 +68,7 @@ TEST_F(nested, ten_levels_run_on_one_slot) {
 TEST_F(nested, resumed_closure_runs_at_once_and_nothing_is_sent_until_a_slot_is_free) {
   auto const job = c.open(many(4));
   wait(job[0]);
-  go_on(job[0]);
+  resume(job[0]);
   EXPECT_EQ(c.task(0).running, 2u);
   EXPECT_EQ(c.task(0).waiting, 0u);
   c.wait(10s);  // long closures: none is prefetched
@@ -85,7 +85,7 @@ TEST_F(nested, an_answer_ends_the_wait) {
   c.succeed(w, job[0]);
   EXPECT_EQ(c.task(0).waiting, 0u);
   EXPECT_EQ(c.held(w), closures({job[1]}));
-  go_on(job[0]);  // too late
+  resume(job[0]);  // too late
   EXPECT_TRUE(c.fx().disconnects.empty());
 }
 
@@ -162,7 +162,7 @@ TEST_F(nested, closure_beyond_the_slots_still_runs_after_a_reconnect) {
   worker_results begun{w, {}, {}, {}, {}};
   begun.started.push_back({job[1], c.watch().attempt(job[1]), {}});
   c.step(begun);
-  go_on(job[0]);
+  resume(job[0]);
   ASSERT_EQ(c.task(0).running, 2u);
   for (int i = 0; i < 2; ++i) {
     c.wait(8s);

@@ -6,7 +6,7 @@ std::string text(closure_id id);  // defined by the coordinator
 std::string text(session_id id);
 namespace {
 
-std::string why_gone(cluster& c, closure_id id) {
+std::string removal_reason(cluster& c, closure_id id) {
   return c.status_of(await_value{{}, id, c.now()}).message;
 }
 void succeed_all(cluster& c, stream_id w) {
@@ -36,7 +36,7 @@ TEST(value_age, old_finished_job_is_removed) {
   EXPECT_EQ(c.core.sessions().find(job.id).error().message,
             text(job.id) +
                 " has ended and was removed, 60 s ago: it was older than --value-age (3600 s)");
-  EXPECT_EQ(why_gone(c, job[0]),
+  EXPECT_EQ(removal_reason(c, job[0]),
             "the value of " + text(job[0]) +
                 " was released 60 s ago: it was older than --value-age (3600 s)");
   EXPECT_EQ(c.past.metrics().values_dropped[static_cast<std::size_t>(release_reason::age)], 1u);
@@ -63,9 +63,10 @@ TEST(value_age, values_of_a_session_expire_one_by_one_and_their_tokens_remain) {
   c.advance(30min);
   auto const b = held(c, s, w);
   c.advance(30min);
-  EXPECT_EQ(why_gone(c, a), "the value of " + text(a) +
-                                " was released 0 s ago: it was older than --value-age (3600 s)");
-  EXPECT_EQ(why_gone(c, b), "");
+  EXPECT_EQ(
+      removal_reason(c, a),
+      "the value of " + text(a) + " was released 0 s ago: it was older than --value-age (3600 s)");
+  EXPECT_EQ(removal_reason(c, b), "");
   auto again = c.specs({"f"}).front();
   again.token = c.core.closure_of(s, 1) == a ? 1 : 0;
   ASSERT_EQ(again.token, 1u);
@@ -73,7 +74,7 @@ TEST(value_age, values_of_a_session_expire_one_by_one_and_their_tokens_remain) {
   EXPECT_TRUE(c.held(w).empty()) << "it has run once";
   EXPECT_NE(c.core.closures().explain(a, c.now())->released, "");
   c.advance(30min);
-  EXPECT_NE(why_gone(c, b), "");
+  EXPECT_NE(removal_reason(c, b), "");
 }
 
 TEST(value_age, missing_input_fails_its_closure_with_the_reason) {
@@ -101,12 +102,13 @@ TEST(value_age, bytes_of_a_session_are_limited) {
   auto const s = c.open({}, resumable_values()).id;
   auto const a = held(c, s, w);
   auto const b = held(c, s, w);
-  EXPECT_EQ(why_gone(c, a), "");
+  EXPECT_EQ(removal_reason(c, a), "");
   held(c, s, w);
-  EXPECT_EQ(why_gone(c, a), "the value of " + text(a) +
-                                " was released 0 s ago: the values of its session used more than "
-                                "--session-value-bytes-max (30 bytes)");
-  EXPECT_EQ(why_gone(c, b), "");
+  EXPECT_EQ(removal_reason(c, a),
+            "the value of " + text(a) +
+                " was released 0 s ago: the values of its session used more than "
+                "--session-value-bytes-max (30 bytes)");
+  EXPECT_EQ(removal_reason(c, b), "");
 }
 
 TEST(value_age, other_release_reasons_are_reported) {
@@ -123,16 +125,17 @@ TEST(value_age, other_release_reasons_are_reported) {
   auto const a = finish();
   auto const b = c.open({"f"});
   c.succeed(w, b[0], "1");
-  EXPECT_EQ(why_gone(c, a[0]), "the value of " + text(a[0]) +
-                                   " was released 0 s ago: more jobs than --jobs-kept (1) have "
-                                   "finished since");
+  EXPECT_EQ(removal_reason(c, a[0]),
+            "the value of " + text(a[0]) +
+                " was released 0 s ago: more jobs than --jobs-kept (1) have "
+                "finished since");
   c.ask(delete_session{{}, b.id});
-  EXPECT_EQ(why_gone(c, b[0]),
+  EXPECT_EQ(removal_reason(c, b[0]),
             "the value of " + text(b[0]) + " was released 0 s ago: its job was deleted");
   auto const d = c.open({"f", "f"});
   succeed_all(c, w);
   succeed_all(c, w);
-  EXPECT_EQ(why_gone(c, d[1]),
+  EXPECT_EQ(removal_reason(c, d[1]),
             "the value of " + text(d[1]) +
                 " was released 0 s ago: values used more memory than --value-bytes-max (20 "
                 "bytes); a server with --spill-dir would have kept it on disk");

@@ -11,7 +11,7 @@ struct fencing : testing::Test {
   stream_id const w = c.attach({.slots = 2, .credits = 2});
   opened const job = c.open({"f", "f", "f"});
 
-  void expect_thrown_out(std::string const& message) {
+  void expect_disconnected(std::string const& message) {
     EXPECT_EQ(c.fx().disconnects,
               (std::vector{disconnect{w, {code::invalid_argument, message}, false}}));
     EXPECT_EQ(c.state("worker", 0), task_state::error);
@@ -30,13 +30,13 @@ struct fencing : testing::Test {
 TEST_F(fencing, answer_to_a_nonexistent_closure_is_rejected) {
   auto r = c.good(w, closure_id{12345});
   c.answer(w, {r});
-  expect_thrown_out("worker:0 answered cl_0000000000003039, which is not assigned to it");
+  expect_disconnected("worker:0 answered cl_0000000000003039, which is not assigned to it");
   expect_nothing_lost();
 }
 
 TEST_F(fencing, answer_to_a_queued_closure_is_rejected) {
   c.answer(w, {c.good(w, job[2])});
-  expect_thrown_out("worker:0 answered cl_0000000100000002, which is not assigned to it");
+  expect_disconnected("worker:0 answered cl_0000000100000002, which is not assigned to it");
   expect_nothing_lost();
 }
 
@@ -44,7 +44,7 @@ TEST_F(fencing, answer_to_a_closure_of_another_stream_is_rejected) {
   auto const other = c.attach();
   ASSERT_EQ(c.held(other), closures({job[2]}));
   c.answer(w, {c.good(w, job[2])});
-  expect_thrown_out("worker:0 answered cl_0000000100000002, which is not assigned to it");
+  expect_disconnected("worker:0 answered cl_0000000100000002, which is not assigned to it");
   EXPECT_EQ(c.held(other), closures({job[2]}));
   c.succeed(other, job[2]);
   expect_nothing_lost();
@@ -54,7 +54,7 @@ TEST_F(fencing, answer_with_another_attempt_is_rejected) {
   auto r = c.good(w, job[0]);
   r.attempt = 2;
   c.answer(w, {r});
-  expect_thrown_out(
+  expect_disconnected(
       "worker:0 answered attempt 2 of cl_0000000100000000, but its current attempt is 1");
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   expect_nothing_lost();
@@ -62,7 +62,7 @@ TEST_F(fencing, answer_with_another_attempt_is_rejected) {
 
 TEST_F(fencing, second_answer_to_the_same_closure_is_rejected) {
   c.answer(w, {c.good(w, job[0], "first"), c.good(w, job[0], "second"), c.good(w, job[1])});
-  expect_thrown_out("worker:0 answered cl_0000000100000000, which is not assigned to it");
+  expect_disconnected("worker:0 answered cl_0000000100000000, which is not assigned to it");
   EXPECT_EQ(c.core.closures().find(job[0])->data, blob("first")) << "the first answer counts";
   EXPECT_EQ(c.state(job[1]), closure_state::queued) << "the second answer is ignored";
   expect_nothing_lost();
@@ -73,7 +73,7 @@ TEST_F(fencing, answer_from_before_a_requeue_is_rejected) {
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   ASSERT_EQ(c.held(w).back(), job[0]);
   c.answer(w, {stale});
-  expect_thrown_out(
+  expect_disconnected(
       "worker:0 answered attempt 1 of cl_0000000100000000, but its current attempt is 2");
   expect_nothing_lost();
 }
