@@ -170,7 +170,7 @@ TEST_F(coordinator_calls, explain_names_a_closure_that_no_worker_can_run) {
   for (int i = 0; i < 17; ++i) asked.add_token(5);
   call(&v1::CoordinatorService::Stub::Explain, asked);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "token: 17, the limit is 16");
+  EXPECT_EQ(status.error_message(), "token: 17 tokens, the limit is 16");
 }
 
 TEST_F(coordinator_calls, cancel_queued_keeps_started_closures_running) {
@@ -207,7 +207,7 @@ TEST_F(coordinator_calls, cancel_queued_keeps_started_closures_running) {
   EXPECT_EQ(asked_again.unknown_size(), 2);
   for (int i = r.token_size(); i <= 10'000; ++i) r.add_token(5);
   call(&v1::CoordinatorService::Stub::CancelQueued, r);
-  EXPECT_EQ(status.error_message(), "token: 10001, the limit is 10000");
+  EXPECT_EQ(status.error_message(), "token: 10001 tokens, the limit is 10000");
 }
 
 TEST_F(coordinator_calls, cancel_queued_reports_dependents_as_cancelled) {

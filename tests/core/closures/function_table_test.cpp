@@ -38,7 +38,7 @@ TEST(function_table, name_one_byte_too_long_is_refused_with_the_limit) {
   cluster c(small);
   EXPECT_TRUE(c.learn("abc"));
   EXPECT_EQ(c.learn("abcd").error(),
-            (status{code::invalid_argument, "function name has 4 bytes, the limit is 3"}));
+            (status{code::invalid_argument, "the function name has 4 bytes; the limit is 3"}));
 }
 
 TEST(function_table, full_table_finds_known_names_and_rejects_new_ones) {

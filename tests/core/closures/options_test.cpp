@@ -222,7 +222,7 @@ TEST(options, values_out_of_range_are_rejected_by_field) {
     return c.status_of(open_session{{}, {}, {with(c, o)}}).message;
   };
   EXPECT_EQ(message({.priority = 2'000'000}),
-            "closures[0].options.priority: 2000000, must be from -1000000 to 1000000");
+            "closures[0].options.priority: must be from -1000000 to 1000000, got 2000000");
   EXPECT_EQ(message({.delay = -1s}), "closures[0].options.delay: must be between 0 and 365 days");
   EXPECT_EQ(message({.deadline = -1s}),
             "closures[0].options.deadline: must be between 0 and 365 days");

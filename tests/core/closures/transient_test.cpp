@@ -136,7 +136,7 @@ TEST_F(transient, invalid_dependency_names_are_user_errors) {
                    {{"ps:-1"}, "'ps:-1' is not a task name such as ps:1"},
                    {{"p s:1"}, "'p s:1' is not a task name such as ps:1"},
                    {{":1"}, "':1' is not a task name such as ps:1"},
-                   {{"ps:0", "ps:2"}, "'ps:2': job 'ps' has 2 tasks"},
+                   {{"ps:0", "ps:2"}, "'ps:2': job 'ps' has only 2 tasks"},
                    {{"db:0"}, "'db:0': the cluster has no job 'db'"},
                    {names(65, "ps:0"), "it lists more than 64 dependencies"}};
   for (auto const& b : bad) {

@@ -71,7 +71,7 @@ TEST(transient_failures, failure_must_name_possible_tasks) {
   auto const nobody = [](std::string const&, std::int64_t) { return false; };
   EXPECT_EQ(t.wrong(lost({"ps:1"}), nobody), "");
   EXPECT_EQ(t.wrong(lost({}), nobody), "it lists no dependencies");
-  EXPECT_EQ(t.wrong(lost({"ps:2"}), nobody), "'ps:2': job 'ps' has 2 tasks");
+  EXPECT_EQ(t.wrong(lost({"ps:2"}), nobody), "'ps:2': job 'ps' has only 2 tasks");
   EXPECT_EQ(t.wrong(lost({"x:0"}), nobody), "'x:0': the cluster has no job 'x'");
 }
 

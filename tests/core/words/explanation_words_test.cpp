@@ -169,8 +169,8 @@ TEST(explanation_words, describe_an_input_that_is_recomputed_or_stored_elsewhere
                 "worker:0, worker:1 and worker:2, not of the worker that runs the closure.");
   r.place = input_place{};
   EXPECT_EQ(text(r), runs +
-                         "; its input cl_0000000000000001 is not available now: it was in the "
-                         "memory of a worker.");
+                         "; its input cl_0000000000000001 is currently not available: it was in "
+                         "the memory of a worker.");
 }
 
 TEST(explanation_words, describe_a_gang) {

@@ -46,7 +46,7 @@ TEST(cordon, repeated_cordon_or_uncordon_is_not_logged) {
 
 TEST(cordon, of_an_unknown_task_is_refused) {
   cluster c;
-  EXPECT_EQ(c.status_of(cordon()), (status{code::not_found, "no task worker:0"}));
+  EXPECT_EQ(c.status_of(cordon()), (status{code::not_found, "there is no task worker:0"}));
 }
 
 TEST(cordon, prefetched_closures_are_retracted_and_run_elsewhere) {

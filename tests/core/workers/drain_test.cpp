@@ -52,8 +52,9 @@ TEST(drain, of_an_unknown_task_is_refused) {
   cluster c;
   c.attach();
   EXPECT_EQ(c.status_of(drain_task{{}, "worker", 1}),
-            (status{code::not_found, "no task worker:1"}));
-  EXPECT_EQ(c.status_of(drain_task{{}, "ps", 0}), (status{code::not_found, "no task ps:0"}));
+            (status{code::not_found, "there is no task worker:1"}));
+  EXPECT_EQ(c.status_of(drain_task{{}, "ps", 0}),
+            (status{code::not_found, "there is no task ps:0"}));
 }
 
 TEST(drain, of_an_unknown_stream_is_ignored) {

@@ -253,9 +253,10 @@ TEST_F(loss_pauses, are_explained) {
   EXPECT_EQ(why.why, closure_reason::pause);
   EXPECT_EQ(why.losses, 6u);
   EXPECT_EQ(why.starts_in, 3200ms);
-  EXPECT_TRUE(text(why).starts_with(
-      "QUEUED, retried in 3.2 s after 6 lost workers: its process 8 was killed by SIGKILL, perhaps "
-      "out of memory (worker:"))
+  EXPECT_TRUE(
+      text(why).starts_with("QUEUED, will be retried in 3.2 s after 6 lost workers: its process 8 "
+                            "was killed by SIGKILL, perhaps "
+                            "out of memory (worker:"))
       << text(why);
 }
 

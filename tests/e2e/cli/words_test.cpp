@@ -139,7 +139,7 @@ TEST_F(cli_messages_served, error_of_the_server_names_the_flag) {
   EXPECT_TRUE(says(r.err, "muster submit: --max-retries: expected a whole number from 0 to 10000"))
       << r.err;
   auto const late = c.run({"launch", "--tasks", "1", "--grace", "100d", "--", "true"});
-  EXPECT_TRUE(says(late.err, "muster launch: --grace: longer than 1 hour")) << late.err;
+  EXPECT_TRUE(says(late.err, "muster launch: --grace: must not be longer than 1 hour")) << late.err;
 }
 
 TEST_F(cli_messages_served, values_and_programs_can_be_explained) {
