@@ -61,18 +61,18 @@ enum class auth_mode {
 
 /// A store that several servers share. One of them serves.
 struct shared_store {
-  std::optional<journal::etcd::address> where;  // nullopt: no store
+  std::optional<journal::etcd::address> where;  // nullopt if there is no etcd store
   std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
   std::filesystem::path password_file;
   core::duration lease = std::chrono::seconds(3);  // whole seconds
   std::uint64_t bytes = std::uint64_t{1} << 30;
-  std::string advertise;  // HTTP "host:port" for other servers; empty: as bound
+  std::string advertise;  // HTTP "host:port" for other servers; the bound address if empty
 };
 
 /// PEM files. Without certificate and key, TLS is off.
 struct tls_settings {
   std::string certificate, key;
-  std::string client_ca;  // empty: no client certificates are requested
+  std::string client_ca;  // if empty, client certificates are not requested
   bool client_required = false;
   // Roles by common name of the client certificate, for example "worker=worker".
   std::vector<std::string> roles{};
@@ -102,7 +102,7 @@ constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
 struct history_settings {
-  std::filesystem::path directory;  // empty: in data_dir
+  std::filesystem::path directory;  // a subdirectory of data_dir if empty
   history_limits limits;            // no history if bytes is 0
   std::filesystem::path shown;      // shown instead of data_dir, read-only
 };
@@ -117,17 +117,19 @@ struct life_settings {
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path data_dir;  // empty: all data is in memory
+  std::filesystem::path data_dir;  // if empty, all data is kept in memory
   shared_store store;
   core::duration commit_delay = std::chrono::milliseconds(2);
-  std::filesystem::path spill_dir;  // for values beyond the memory limit; empty: none
+  // For values beyond the memory limit; if empty, values are never spilled.
+  std::filesystem::path spill_dir;
   history_settings history;
   life_settings life;
   webhook_settings webhooks;
   bool insecure = false;  // listen beyond loopback without credentials
   auth_mode auth = auth_mode::automatic;
-  std::filesystem::path token_file;        // accepted tokens; see hub/access/token_file.hpp
-  std::filesystem::path admin_token_file;  // receives the first admin token; empty: in data_dir
+  std::filesystem::path token_file;  // accepted tokens; see hub/access/token_file.hpp
+  // Receives the first admin token; a file in data_dir if empty.
+  std::filesystem::path admin_token_file;
   // Networks whose agents need no token, because unmodified agents send none; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
@@ -135,8 +137,8 @@ struct configuration {
   log_settings log;
   core::config core;
   core::blob_limits blobs;
-  /// The first cluster uses the port of `grpc`; others have their own ports. If empty: the cluster
-  /// `default` without agents.
+  /// The first cluster uses the port of `grpc`; every other cluster has its own port. If empty, the
+  /// server creates the cluster `default`, which has no agents.
   std::vector<core::coordination::cluster_spec> clusters;
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;

@@ -89,7 +89,8 @@ class data_directory {
   std::string version_;
   std::uint64_t epoch_ = 0;
   std::uint64_t identity_ = 0;
-  core::time_point full_since_ = core::never;  // time of the report; never: the disk has space
+  // When the full disk was reported; `never` while the disk has space.
+  core::time_point full_since_ = core::never;
   std::uint64_t sessions_before_ = 0;
   std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are reserved on disk
   std::vector<core::token> tokens_;

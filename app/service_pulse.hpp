@@ -38,7 +38,7 @@ class service_pulse {
   void send(std::string_view text) const;
 
   std::string const notify_;
-  std::chrono::microseconds const interval_;  // 0: no watchdog
+  std::chrono::microseconds const interval_;  // 0 if there is no watchdog
 
   std::mutex mutex_;
   std::condition_variable_any over_;

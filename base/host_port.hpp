@@ -8,7 +8,7 @@ namespace muster {
 
 struct host_port {
   std::string host;
-  std::string port;  // empty: no port
+  std::string port;  // empty if there is no port
 
   static host_port parse(std::string_view text) {
     if (text.starts_with('[')) {

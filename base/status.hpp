@@ -36,7 +36,7 @@ struct status {
   std::string message;
   /// Invalid field of the request, for example "closures[3].args", or empty.
   std::string field{};
-  std::uint64_t limit = 0;  ///< exceeded limit; 0: none
+  std::uint64_t limit = 0;  ///< the limit that was exceeded, or 0 if none was
   bool no_room = false;
 
   bool ok() const { return code == muster::code::ok; }

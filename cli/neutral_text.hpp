@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-enum class text_layout { line, lines };  // control characters kept: none; newlines and tabs
+enum class text_layout { line, lines };  // `lines` keeps newlines and tabs
 
 /// C0 controls become spaces. C1 controls, DEL, and directional marks, overrides and isolates
 /// become escapes such as \u202e. Bytes that are not UTF-8 become U+FFFD. With `lines`, JSON text

@@ -15,7 +15,7 @@ namespace muster::coro {
 
 // Converts to true if the caller must wake the consumer now.
 struct push_result {
-  bool accepted = false;  // false: full or closed; the item was not moved
+  bool accepted = false;  // false if full or closed; then the item was not moved
   bool wake = false;
   explicit operator bool() const noexcept { return wake; }
 };

@@ -22,7 +22,7 @@ class private_directories {
   struct directory {
     char const* flag;
     std::filesystem::path path;
-    mode_t was;        // 0: did not exist
+    mode_t was;        // previous mode, or 0 if the directory did not exist
     bool with_others;  // can contain other users' files, so it is not changed
     bool blobs;
   };

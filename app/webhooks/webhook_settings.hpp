@@ -11,10 +11,10 @@ namespace muster::server {
 struct webhook_settings {
   static constexpr std::size_t urls_max = 8;
 
-  std::vector<std::string> urls;      // empty: no notifications
-  std::filesystem::path secret_file;  // signature key; empty: notifications are not signed
-  std::string page;                   // dashboard URL for links; empty: no links
-  std::filesystem::path ca;           // CAs of the addresses; empty: the system's
+  std::vector<std::string> urls;      // if empty, no notifications are sent
+  std::filesystem::path secret_file;  // signature key; if empty, notifications are unsigned
+  std::string page;          // dashboard URL for links; if empty, notifications contain no links
+  std::filesystem::path ca;  // trusted CAs; the system's CAs if empty
 };
 
 /// Returns the problem with the settings, or an empty string. `insecure` allows plaintext to leave

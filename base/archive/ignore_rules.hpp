@@ -12,8 +12,8 @@ namespace muster {
 
 class ignore_rules {
  public:
-  /// Adds the lines of a file in `directory`, which is relative to the root (empty: the root). The
-  /// rules apply below it.
+  /// Adds the lines of an ignore file in `directory`, a path relative to the root. An empty path is
+  /// the root itself. The rules apply below `directory`.
   void add(std::string const& directory, std::string_view lines);
   /// Returns whether to ignore a path, relative to the root and with "/" as separator. Not called
   /// for contents of ignored directories.

@@ -22,7 +22,8 @@ struct http_request {
   std::string content_type = "application/json";
   std::string token = {};  // sent as `Authorization: Bearer …` unless empty
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Limit for the whole exchange, or for each wait of a stream. 0: no limit for a stream.
+  /// Time limit for the whole exchange; for a stream, the limit for each read. 0 disables the limit
+  /// for a stream.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
@@ -40,10 +41,10 @@ struct http_client_options {
   /// Maximum size of a response body. Larger bodies fail with RESOURCE_EXHAUSTED. Streams are
   /// limited only per line.
   std::size_t answer_bytes_max = std::size_t{1} << 30;
-  /// CA certificates for `https://`, in PEM; empty: the system's.
+  /// CA certificates for `https://`, in PEM. If empty, the system's CA certificates are used.
   std::string ca_file = {};
   bool verify = true;
-  /// PEM files of the client certificate; empty: none.
+  /// PEM files of the client certificate, or empty if there is no client certificate.
   std::string certificate_file = {}, key_file = {};
 };
 

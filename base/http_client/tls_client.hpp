@@ -20,9 +20,9 @@ struct freed_by {
 bool is_ip_address(std::string const& host);
 
 struct https_options {
-  std::string ca_file = {};  // PEM; empty: the system's CAs, which SSL_CERT_FILE overrides
+  std::string ca_file = {};  // PEM; if empty, the system's CAs, which SSL_CERT_FILE overrides
   bool verify = true;
-  // PEM files of the client certificate; empty: none.
+  // PEM files of the client certificate, or empty if there is no client certificate.
   std::string certificate_file = {}, key_file = {};
 };
 

@@ -16,7 +16,7 @@ enum class process_stream { out, err };
 struct process_options {
   std::vector<std::string> argv;           // argv[0] is looked up in PATH
   std::map<std::string, std::string> env;  // overrides this process's environment
-  std::string cwd;                         // empty: this process's working directory
+  std::string cwd;                         // if empty, this process's working directory
   std::string standard_input;
   std::size_t tail_bytes_max = std::size_t{64} << 10;  // per stream; older bytes are dropped
   /// Called for each complete line of output, which can be empty; see line_splitter. Also called

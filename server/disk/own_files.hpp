@@ -1,6 +1,6 @@
 // Files that one server stores in a directory, accessible only to its user. The server ignores
-// files with other names. A lock prevents a second server from using the directory. Errors are
-// errno values (0: success); statuses are those of disk_error. Not thread-safe.
+// files with other names. A lock prevents a second server from using the directory. Integer results
+// are errno values, where 0 means success; a `status` is the result of disk_error. Not thread-safe.
 #pragma once
 
 #include <cstdint>

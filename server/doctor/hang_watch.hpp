@@ -52,7 +52,7 @@ struct rank_stack {
 struct late_barrier {
   std::string id{};
   time_point since{};
-  duration usual{};  // usual time between the first and last arrival; 0: unknown
+  duration usual{};  // usual time between the first and last arrival; 0 if unknown
   std::vector<std::uint32_t> missing{};
 };
 
@@ -60,7 +60,7 @@ struct look {
   std::vector<rank_vitals> vitals{};  // only ranks whose workers have answered
   std::uint64_t activity = 0;         // changes when the program's cluster is used
   std::vector<late_barrier> barriers{};
-  duration usual_step{};  // 0: unknown
+  duration usual_step{};  // 0 if unknown
 };
 
 enum class hang_change : std::uint8_t { none, found, over };

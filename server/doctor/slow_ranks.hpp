@@ -17,13 +17,13 @@ namespace muster::doctor {
 struct step_column {
   std::uint64_t step = 0;
   std::vector<std::uint32_t>
-      took{};  // by rank: microseconds since the rank's previous step; 0: unknown
-  std::vector<std::int64_t> at{};  // by rank: arrival time on a common clock; 0: unknown
+      took{};  // by rank: microseconds since the rank's previous step; 0 if unknown
+  std::vector<std::int64_t> at{};  // by rank: arrival time on a common clock; 0 if unknown
 };
 
 struct slow_rank {
   std::uint32_t rank = 0;
-  bool chronic = false;            // true: slow in most steps; false: slow only in single steps
+  bool chronic = false;            // whether the rank is slow in most steps, not only in some
   bool arrives_late = false;       // chronic: detected by late arrivals, not by step durations
   std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
   std::uint64_t step = 0;          // not chronic: the last slow step

@@ -42,7 +42,7 @@ struct rank_progress {
 struct rank_steps {
   std::uint64_t step = 0;
   core::time_point reached{};
-  core::duration took{};  // median duration of the last steps; 0: unknown
+  core::duration took{};  // median duration of the last steps; 0 if unknown
 };
 
 struct program_steps {
@@ -104,7 +104,7 @@ class step_table {
     core::duration at{};  // on its host's monotonic clock
     core::time_point reached{};
     bool said = false;
-    core::duration pace{};  // time per step since the previous report; 0: unknown
+    core::duration pace{};  // time per step since the previous report; 0 if unknown
   };
   /// Offset to add to a host's clock, from the report with the minimum delay.
   struct clock {

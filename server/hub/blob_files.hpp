@@ -20,8 +20,8 @@
 namespace muster::server {
 
 struct blob_files_options {
-  /// Created when the first file is written. Empty: a new directory below the system's temporary
-  /// directory.
+  /// The directory is created when the first file is written. If empty, the server creates a new
+  /// directory below the system's temporary directory.
   std::filesystem::path directory;
   /// If true, a blob is on disk before `finish` returns. If false, the files are removed at the
   /// end; a later process removes those of a killed process.

@@ -46,8 +46,8 @@ class blob_holders {
   };
   /// Address at which processes on other hosts fetch values from this process.
   struct peer {
-    std::string address;      // "host:port"; empty: not available
-    std::string certificate;  // PEM; empty: no TLS
+    std::string address;      // "host:port"; empty if the holder has no address
+    std::string certificate;  // PEM; empty without TLS
   };
   struct ticket {
     peer at;

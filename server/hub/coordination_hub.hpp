@@ -34,7 +34,7 @@ struct store_view {
   core::time_point full_since = core::never;
   std::string full{};  ///< set if the disk is full: its path and free space
   struct kept_history {
-    core::time_point since{};      ///< oldest record found at the start; epoch: none
+    core::time_point since{};      ///< oldest record found at startup; the epoch if there is none
     std::uint64_t bytes = 0;       ///< updated every few seconds
     std::uint64_t dropped = 0;     ///< missing records, for any reason
     std::uint64_t unreadable = 0;  ///< damaged records, included in `dropped`
@@ -49,8 +49,8 @@ struct coordination_dependencies {
   std::function<void(core::time_point)> arm;
   /// Must not call the hub.
   std::function<void(log_event const&)> tell;
-  /// Appends the changes of a step to the journal. Empty: state exists only in memory. REQUIRES:
-  /// set if the limits have `journalled`.
+  /// Appends the changes of a step to the journal. If empty, all state exists only in memory.
+  /// REQUIRES: set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
   /// Returns OK, or the reason why the journal accepts no new work.
@@ -59,7 +59,7 @@ struct coordination_dependencies {
   std::function<store_view()> store = {};
 };
 
-/// The subjects that the answer to a call depends on. Empty: any subject.
+/// The subjects that the answer to a call depends on. If empty, it can depend on any subject.
 struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error

@@ -33,7 +33,7 @@ class event_traits {
     return e.session;
   }
 
-  /// Returns a call's session, or none if it is unknown before the answer.
+  /// Returns a call's session, or nothing if the session is unknown before the answer.
   core::session_id session(auto const& e) const {
     if constexpr (requires { e.session; })
       return e.session;

@@ -19,7 +19,7 @@ struct event_publisher {
   using severity = core::coordination::severity;
   using output = std::function<void(log_event const&)>;
 
-  std::string cluster = {};  // empty: the main cluster
+  std::string cluster = {};  // the main cluster if empty
   output to_feed = {};       // event feed only
   output to_log = {};        // log and event feed
 
@@ -36,7 +36,7 @@ struct event_publisher {
 
 /// State that the hubs of a server share.
 struct pool_dependencies {
-  core::server_wide* wide = nullptr;  // null: this is the only hub
+  core::server_wide* wide = nullptr;  // null if this is the only hub
   std::uint64_t calls_above =
       0;  // this hub's call IDs are greater; the next hub's are greater still
   /// Called when the values exceed the server's limit. Other hubs then evict values later.

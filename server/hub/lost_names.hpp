@@ -55,7 +55,7 @@ class lost_names {
  private:
   struct entry {
     core::closure_id closure{};
-    std::string now;  // the replacement; empty: not recomputed yet
+    std::string now;  // the replacement; empty until recomputed
     core::time_point ask_at{};
   };
 

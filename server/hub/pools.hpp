@@ -21,7 +21,7 @@ struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
   /// `default` means the main cluster unless a cluster has that name. Errors: NOT_FOUND.
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
-  /// Returns the main port's cluster, or none if it is not declared.
+  /// Returns the main port's cluster, or nothing if it is not declared.
   std::function<cluster_id()> main = {};
   /// Creates a cluster's hub with these dependencies, in addition to the usual ones.
   std::function<std::shared_ptr<hub>(cluster_id, pool_dependencies)> make = {};
@@ -38,7 +38,7 @@ class pools {
   hub& main() { return main_; }
   /// Returns the cluster's hub, and creates it if necessary. Errors: NOT_FOUND; RESOURCE_EXHAUSTED.
   muster::result<hub*> of(cluster_id c);
-  /// An empty name means the main cluster. Errors: as for `of`.
+  /// An empty name means the main cluster. Fails like `of`.
   muster::result<hub*> named(std::string_view cluster);
   /// Returns null if the hub has not been created yet.
   hub* existing(cluster_id c);

@@ -60,7 +60,7 @@ class session_hub {
   bool waits(core::session_id id, served const& s) const {
     return s.durable || !gate_.is_acknowledged(s.behind) || !gate_.is_durable(id);
   }
-  /// `held`: receives delayed events; null: nothing is delayed
+  /// `held` receives delayed events; if null, no event is delayed.
   void deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held);
   void deliver_notices(std::vector<core::session_notification> const& notices, bool failed,
                        events* held);

@@ -46,8 +46,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// Copies `from` to `partial` and verifies the copy. `judged`: contents of `from`; null: no server
-// can load `from`, so only the numbers of entries are compared.
+// Copies `from` to `partial` and verifies the copy. `judged` is the contents of `from`, or null if
+// no server can load `from`; then only the numbers of entries are compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);

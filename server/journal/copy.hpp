@@ -48,7 +48,7 @@ muster::result<copied> copy_entries(view const& from, std::uint64_t expected, st
 struct compacted {
   std::uint64_t bytes_before = 0, bytes_after = 0;
 };
-/// Compacts a directory that no server uses. Errors: as for `copy_store`.
+/// Compacts a directory that no server uses. Fails like `copy_store`.
 muster::result<compacted> compact_store(std::filesystem::path const& directory);
 
 }  // namespace muster::server::journal

@@ -356,8 +356,8 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
   return true;
 }
 
-// Reads rows that are encoded as columns, up to the length of the shortest column. Sets `in_range`
-// to false if the columns differ in length.
+// Reads rows that are encoded as parallel arrays, up to the length of the shortest array. Sets
+// `in_range` to false if the columns differ in length.
 template <class V>
 void take_columns(std::string_view message, std::vector<V>& rows, bool& in_range) {
   std::size_t shortest = ~std::size_t{0}, longest = 0;

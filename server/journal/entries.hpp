@@ -40,7 +40,7 @@ struct named_part {
 
 /// Parts of a key. The key must outlive the object.
 struct entry_name {
-  entry_kind const* kind = nullptr;  ///< null: unknown kind
+  entry_kind const* kind = nullptr;  ///< null for an unknown kind
   std::vector<named_part> parts;
 
   std::string_view const* part(std::string_view name) const;

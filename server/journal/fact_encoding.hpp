@@ -20,7 +20,7 @@ void encode(std::string const& cluster, std::vector<core::programs::fact> const&
             std::vector<change>& into);
 void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
 void encode(core::token_change const& f, std::vector<change>& into);
-/// `what` null: deletes the attempt's record
+/// Deletes the attempt's record if `what` is null.
 void encode(core::program_id program, std::uint32_t attempt, core::attempt_record const* what,
             std::vector<change>& into);
 

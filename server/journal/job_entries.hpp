@@ -14,7 +14,7 @@ namespace muster::server::journal {
 
 struct job_entry {
   std::string cluster{};
-  // 0: job; 1: session with a stream; 2: session with unary calls
+  // 0 for a job, 1 for a session with a stream, 2 for a session with unary calls
   std::uint32_t delivery = 0;
   core::job_fact job{};
 };
@@ -30,13 +30,13 @@ struct accepted_entry {
   std::vector<core::closure_id> ids{};
   std::vector<std::uint32_t> function{};
   std::vector<core::blob> args{};                                     // without their encodings
-  std::vector<core::encoding> encodings{};                            // empty: all JSON
+  std::vector<core::encoding> encodings{};                            // if empty, all are JSON
   std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets
   std::vector<std::uint32_t>
-      extras_of{};                      // index into `extras` plus 1; 0: no options; empty: all 0
-  std::vector<std::uint64_t> tokens{};  // empty: all 0
+      extras_of{};  // index into `extras` plus 1, or 0 without options; if empty, all are 0
+  std::vector<std::uint64_t> tokens{};  // if empty, all are 0
   std::vector<core::callable_name> callables{};
-  std::vector<bool> own_errors{};  // empty: all false
+  std::vector<bool> own_errors{};  // if empty, all are false
 };
 constexpr auto fields_of(std::type_identity<accepted_entry>) {
   using t = accepted_entry;

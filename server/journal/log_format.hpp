@@ -16,7 +16,7 @@ struct log_end {
   };
   kind what = kind::whole;
   std::uint64_t at = 0;       ///< offset of the first unreadable record
-  std::uint64_t missing = 0;  ///< minimum number of missing bytes; 0: unknown
+  std::uint64_t missing = 0;  ///< minimum number of missing bytes; 0 if unknown
 };
 
 /// Returns fewer than `n` bytes only at the end.

@@ -18,7 +18,7 @@ struct report_lines {
 };
 
 struct repair_plan {
-  std::vector<change> changes;  ///< one batch; empty: no repair is needed
+  std::vector<change> changes;  ///< one batch; empty if no repair is needed
   report_lines report;
   /// Entries that cannot be repaired. Without `drop`, any such entry prevents the repair.
   report_lines unusable;

@@ -56,7 +56,7 @@ constexpr std::string_view sign_of_life = "WATCHDOG=1";
 
 /// Sends one datagram in the format of sd_notify(3). @param address NOTIFY_SOCKET; "@…" for an
 /// abstract address. Nothing is sent if it is empty.
-/// @param socket Descriptor of which a copy is sent; -1: none.
+/// @param socket Descriptor of which a copy is sent, or -1 to send no descriptor.
 void send_notice(std::string const& address, std::string const& text, int socket = -1);
 
 }  // namespace muster::net

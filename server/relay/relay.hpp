@@ -38,7 +38,7 @@ struct relay_options {
   std::chrono::milliseconds hold_max = std::chrono::seconds(60);
   std::chrono::milliseconds check_every = std::chrono::milliseconds(250);
   std::chrono::milliseconds check_timeout = std::chrono::seconds(5);
-  /// TLS for checks; null: plaintext.
+  /// TLS for checks; null for plaintext.
   std::shared_ptr<tls_towards> tls = nullptr;
   /// Forwards clients' plaintext connections over TLS. REQUIRES: `tls`.
   bool connections_over_tls = false;

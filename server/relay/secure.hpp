@@ -21,7 +21,7 @@ using tls_stream = asio::ssl::stream<asio::ip::tcp::socket&>;
 
 class tls_towards {
  public:
-  /// Reads the files. Errors: as make_client_context.
+  /// Reads the files. Fails like make_client_context.
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }

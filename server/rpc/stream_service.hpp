@@ -33,12 +33,13 @@ struct stream_options {
   /// Sent to workers in `welcome` and to clients in `opened`. Called once the server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Returns the cluster, by port, for calls that specify none. Empty: the main cluster.
+  /// Returns the cluster of a port, for calls that specify no cluster. If empty, these calls use
+  /// the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
-  /// Blobs that arguments and values refer to. Null: no blobs exist.
+  /// Blobs that arguments and values refer to. Null if there are no blobs.
   blob_store* blobs = nullptr;
-  /// Authenticates callers. Null: no authentication.
+  /// Authenticates callers. Null disables authentication.
   server::gate const* gate = nullptr;
   /// Name of the main cluster in tokens, in addition to `default`.
   std::string main_cluster = "default";
@@ -63,8 +64,8 @@ std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& ser
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// `who` authenticates callers. Null: no authentication. REQUIRES: `store` and `who` outlive the
-/// service.
+/// `who` authenticates callers; null disables authentication. REQUIRES: `store` and `who` outlive
+/// the service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
 /// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list

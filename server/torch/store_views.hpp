@@ -34,7 +34,7 @@ struct connection_view {
   std::string peer;
   std::uint64_t attempt = 0;
   core::time_point since{};
-  std::string_view numbering;  ///< "A"; empty: unknown
+  std::string_view numbering;  ///< "A"; empty if unknown
   std::optional<std::uint32_t> rank;
   std::optional<std::uint32_t> pid;
   std::size_t waits_for = 0;
@@ -72,7 +72,7 @@ struct tcp_store_view {
   std::vector<wait_view> waits;
   std::vector<rank_view> ranks;
   std::vector<std::uint32_t> missing;  ///< expected or awaited ranks that are not connected
-  std::uint32_t expected = 0;          ///< number of ranks; 0: unknown
+  std::uint32_t expected = 0;          ///< number of ranks; 0 if unknown
   bool more = false;
 };
 

@@ -71,7 +71,7 @@ class tcp_store {
   /// Starts an attempt: new connections get an empty key space. Returns the attempt's number.
   std::uint64_t begin_attempt(attempt_cause cause, core::time_point now);
 
-  /// Sets the number of ranks in each attempt; 0: unknown.
+  /// Sets the number of ranks in each attempt; 0 means unknown.
   void expect(std::uint32_t ranks) { expected_ = ranks; }
 
   std::size_t connections() const { return connections_.size(); }

@@ -11,8 +11,8 @@
 namespace muster::torch {
 
 struct store_spec {
-  std::string address;     // IP address; empty: the server's
-  std::uint16_t port = 0;  // 0: selected by the system
+  std::string address;     // IP address; the server's if empty
+  std::uint16_t port = 0;  // if 0, the system selects a port
   numbering early = numbering::a;
 };
 

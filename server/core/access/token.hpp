@@ -14,13 +14,13 @@ namespace muster::core {
 struct token {
   std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, but not secret
   core::role role = core::role::viewer;
-  std::vector<std::string> clusters{};  // empty: all clusters
+  std::vector<std::string> clusters{};  // all clusters if empty
   time_point expires = never;
   bool allow_exec = false;
   std::string salt{}, digest{};  // SHA-256 of salt and secret
   time_point created{};
-  std::string created_by{};  // token id; empty: created on the command line
-  // Limits for concurrent use by the token's holder. 0: the server's general limit.
+  std::string created_by{};  // token id; empty if created on the command line
+  // Limits for concurrent use by the token's holder. If 0, the server's general limit applies.
   std::uint64_t queued_max = 0;  // waiting closures
   std::uint64_t sessions_max = 0;
   std::uint64_t value_bytes_max = 0;
@@ -35,13 +35,13 @@ struct token {
   bool operator==(token const&) const = default;
 };
 
-/// The authenticated caller. Null: authentication is off, and every caller may do everything.
+/// The authenticated caller. Null if authentication is off; then every caller may do everything.
 using caller = std::shared_ptr<token const>;
 
 /// A token's new state, or its revocation.
 struct token_change {
   std::string id;
-  caller now;  // null: revoked
+  caller now;  // null if the token was revoked
 };
 
 inline bool may(caller const& who, permission p) {

@@ -33,23 +33,24 @@ struct config {
   duration stall_grace = std::chrono::seconds(1);
 
   /// Time for a disconnected worker to reconnect, as the same incarnation, and continue its
-  /// closures. A closure waits for at most a quarter of its run time on that worker. 0: off. Must
-  /// be less than heartbeat_timeout.
+  /// closures. A closure waits for at most a quarter of its run time on that worker. 0 disables the
+  /// wait. Must be less than heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
   /// Time until a lost task is given up. Closures that can run only on that task then fail.
   duration recovery_timeout = std::chrono::hours(1);
 
   /// The worker with index i receives its first closure i * start_delay after attaching, or at the
-  /// latest after start_delay_max (0: no maximum).
+  /// latest after start_delay_max. If start_delay_max is 0, there is no maximum.
   duration start_delay{};
   duration start_delay_max{};
 
   /// Logs an event if closures are running, or are queued with workers connected, but none finishes
-  /// for this long. Repeated after two, four, … times as long, at least hourly. 0: off.
+  /// for this long. The event is repeated at doubling intervals of at most one hour. 0 disables the
+  /// watchdog.
   duration watchdog{};
 
   /// Number of reports of the same lost dependency, within transient_window, that is fatal for a
-  /// session. Earlier reports requeue the closure. 0: the first report is fatal.
+  /// session. Earlier reports requeue the closure. If 0, the first report is fatal.
   std::uint32_t transient_dependency_failures = 3;
   /// Number of TIMEOUT reports by functions that is fatal for a session. `timeouts_by_workers`: a
   /// tenth of the connected workers; below ten workers, the first report is fatal.
@@ -60,7 +61,7 @@ struct config {
   /// maximum that a session counts; above it, the oldest is dropped.
   std::size_t dependencies_max = 64;
   /// Declared jobs with their numbers of tasks. A lost dependency on any other task is an ordinary
-  /// error. Empty: all tasks are accepted.
+  /// error. If empty, all tasks are accepted.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
   /// Jobs whose tasks hold state, such as parameter servers. A closure runs on such tasks only if
@@ -101,10 +102,10 @@ struct config {
   /// there is none, submissions are refused (429). With `spill`, the oldest values are dropped
   /// instead.
   std::size_t value_bytes_max = std::size_t{1} << 30;
-  /// Maximum age of finished jobs and of session values. 0: no limit.
+  /// Maximum age of finished jobs and of session values. 0 means no limit.
   duration value_age = std::chrono::hours(24 * 7);
-  /// Maximum number and bytes of one session's values. At the limit, its oldest value is dropped.
-  /// 0: no limit.
+  /// Maximum number and bytes of one session's values. At the limit, its oldest value is dropped. 0
+  /// means no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
   /// Age and number of ended sessions that are listed with their closures. At the limit, the
@@ -115,7 +116,7 @@ struct config {
     return ended_sessions_max > 0 && ended_session_age > duration{};
   }
   /// Rows that a gRPC session keeps of its ended closures, without values: the newest rows, plus
-  /// session_failures_max older failures. 0: no rows.
+  /// session_failures_max older failures. 0 keeps no rows.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
   /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are
@@ -124,8 +125,9 @@ struct config {
   /// Maximum bytes of arguments kept for retries of closures without a value. At the limit, the job
   /// that ended first loses its arguments and cannot be retried.
   std::size_t retry_bytes_max = std::size_t{64} << 20;
-  /// Values can be stored on disk. The oldest values beyond `spill_above` bytes in memory (0: half
-  /// of value_bytes_max) are written, except those smaller than spill_value_bytes_min.
+  /// Values can be stored on disk. If values in memory exceed `spill_above` bytes, the oldest are
+  /// written, except values smaller than spill_value_bytes_min. A `spill_above` of 0 means half of
+  /// value_bytes_max.
   bool spill = false;
   std::size_t spill_above = 0;
   std::size_t spill_value_bytes_min = 256;
@@ -150,7 +152,7 @@ struct config {
   /// Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// Number of lost workers after which a closure fails, unless its session sets a limit; at most
-  /// worker_failures_max. 0: no limit. For closures of a client's generation that `schedule`
+  /// worker_failures_max. 0 means no limit. For closures of a client's generation that `schedule`
   /// created, only exits of the closure's own process count.
   std::uint32_t max_worker_failures = 3;
   /// Pause before a closure that lost its worker is queued again. Doubled with each loss.

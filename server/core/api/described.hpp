@@ -42,8 +42,9 @@ struct field_facts {
   std::uint32_t number = 0;  ///< number in the journal; 0 if the field is not stored
   std::string_view name{};
   std::int64_t least = 0;
-  std::uint64_t most = 0;   ///< maximum number, text length or microseconds; 0: not in requests
-  std::uint64_t names = 0;  ///< maximum number of names in a map; 0: unlimited
+  /// Maximum number, text length or microseconds; 0 if the field is not part of requests.
+  std::uint64_t most = 0;
+  std::uint64_t names = 0;  ///< maximum number of names in a map; 0 means unlimited
   std::string_view help{};
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< each number is stored in eight bytes

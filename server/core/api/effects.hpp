@@ -38,8 +38,9 @@ struct assignment {
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};
   std::shared_ptr<closure_extras const> extras{};
-  per_worker_id builds{};         // handle under which the output is kept
-  std::uint32_t num_workers = 0;  // number of workers for the function; 0: tasks of its job
+  per_worker_id builds{};  // handle under which the output is kept
+  // Number of workers for the function; 0 means the number of tasks in its job.
+  std::uint32_t num_workers = 0;
 
   bool operator==(assignment const&) const = default;
 };
@@ -140,14 +141,14 @@ struct value_move {
 
 struct session_reply {
   session_id session{};
-  bool created = true;  // false: an existing session was found by its idempotency key
+  bool created = true;  // false if the idempotency key matched an existing session
   std::vector<closure_id> closures;
 
   bool operator==(session_reply const&) const = default;
 };
 
-/// Function numbers in the order of the names. After an error, contains only the numbers before the
-/// refused name.
+/// Function numbers, in the same order as the names. After an error, contains only the numbers
+/// before the refused name.
 struct functions_reply {
   std::vector<function_id> ids;
 

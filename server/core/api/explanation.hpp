@@ -158,7 +158,8 @@ struct explanation {
   std::optional<input_place> place{};
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
-  std::uint32_t losses = 0;  ///< lost workers or processes that caused a pause; 0: another reason
+  /// Lost workers or processes that caused a pause; 0 for any other reason.
+  std::uint32_t losses = 0;
   std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};

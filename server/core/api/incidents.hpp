@@ -58,7 +58,7 @@ struct worker_lost {
 /// A worker was lost or deregistered for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
-  bool lost = true;  ///< false: deregistered
+  bool lost = true;  ///< false if the worker deregistered
   duration away{};
   std::string why;
   std::uint64_t waited = 0;  ///< closures that only this worker can run

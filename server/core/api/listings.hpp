@@ -50,7 +50,7 @@ enum class listing_order : std::uint8_t {
 struct closure_query {
   session_id session{};
   closure_states states = any_state;
-  std::string function{}, worker{};  // empty: any; `worker` is a task such as "worker:3"
+  std::string function{}, worker{};  // any if empty; `worker` is a task such as "worker:3"
   std::string text{};                // lower case; searched in function, error and id; may be empty
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};

@@ -53,13 +53,13 @@ constexpr session_traits const& traits_of(delivery d) {
 struct closure_options {
   std::int32_t priority = 0;  // within the session; the highest priority runs first
   duration delay{};
-  duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: no deadline
+  duration deadline{};  // time from scheduling to failure with TIMEOUT; 0 if there is no deadline
   std::uint32_t max_retries = 0;  // retries after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // first pause; doubled with each retry
   // Actual pauses are up to a quarter shorter.
   duration retry_max = std::chrono::minutes(1);
   std::string gang{};  // closures of one request with the same gang start together or not at all
-  std::string task_job{};        // job of the allowed tasks; empty: any job
+  std::string task_job{};        // job of the allowed tasks; any job if empty
   std::int64_t task_index = -1;  // index of the allowed task; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};
@@ -78,7 +78,7 @@ struct input_ref {
 /// Equal extras are shared.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;  // inputs in the order of their gaps; see placeholders.hpp
+  std::vector<input_ref> inputs;  // inputs, ordered by their gaps; see placeholders.hpp
   std::vector<per_worker_id> per_worker{};
 
   bool operator==(closure_extras const&) const = default;
@@ -96,8 +96,8 @@ inline constexpr std::size_t callable_hash_bytes = 32;
 
 struct closure_spec {
   function_id function{};
-  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0: no
-  /// callable.
+  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0 if
+  /// there is no callable.
   std::uint32_t callable = 0;
   std::uint64_t token = 0;
   blob args;  // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
@@ -112,23 +112,24 @@ struct session_spec {
   core::delivery delivery = delivery::job;
   // If true, the job accepts closures until it is sealed. Other sessions always accept closures.
   bool open = false;
-  // Time until a resumable session without its client is cancelled. 0: the default.
+  // Time until a resumable session without its client is cancelled. 0 means the default.
   duration grace{};
   bool detached = false;           // a resumable session finishes its work without its client
   bool require_function = false;   // refuse functions that no connected worker provides
-  std::size_t queue_capacity = 0;  // 0: the default
-  std::uint32_t max_worker_failures = 0;  // 0: the default, unless unlimited_worker_failures is set
+  std::size_t queue_capacity = 0;  // 0 means the default
+  // 0 means the default, unless unlimited_worker_failures is set.
+  std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
-  std::uint32_t num_workers = 0;  // workers of each stateless job; 0: the number of its tasks
+  std::uint32_t num_workers = 0;  // workers of each stateless job; 0 means the number of its tasks
   std::uint32_t weight = 1;       // relative share of the workers, 1 to 1000
-  duration deadline{};            // time from opening to failure with TIMEOUT; 0: no deadline
-  std::string idempotency_key;    // a repeated key returns the first session
-  std::string request_digest;     // digest of the request with the key; empty if not compared
-  std::string metadata;           // JSON object as text, returned unchanged
+  duration deadline{};  // time from opening to failure with TIMEOUT; 0 if there is no deadline
+  std::string idempotency_key;  // a repeated key returns the first session
+  std::string request_digest;   // digest of the request with the key; empty if not compared
+  std::string metadata;         // JSON object as text, returned unchanged
   // Id of an access token; empty without authentication. Idempotency keys are scoped to it.
   std::string submitted_by;
   session_id retry_of{};
-  // Whether a job survives a server restart. None: as config::durable.
+  // Whether a job survives a server restart. If not set, config::durable applies.
   std::optional<bool> durable{};
 
   bool operator==(session_spec const&) const = default;
@@ -143,7 +144,7 @@ struct worker_spec {
   std::uint64_t group = 0;       // id of the worker program, if any
   std::uint32_t group_size = 0;
   std::uint32_t group_position = 0;
-  std::uint32_t stream = 0;  // stream number within this incarnation, from 1; 0: unknown
+  std::uint32_t stream = 0;  // stream number within this incarnation, from 1; 0 if unknown
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
@@ -257,14 +258,14 @@ struct open_session {
   std::vector<callable_name> callables{};
 };
 
-/// Appends closures, which are consumed. If `call` is set, the reply accepts all closures or none.
-/// Otherwise (streams), errors are reported as outcomes. In a resumable session, repeating a token
-/// only repeats the outcome, if any.
+/// Appends closures, which are consumed. If `call` is set, the reply accepts either all closures or
+/// no closures. Otherwise (streams), errors are reported as outcomes. In a resumable session,
+/// repeating a token only repeats the outcome, if any.
 struct schedule {
   call_id call{};
   session_id session{};
   std::vector<closure_spec> closures;
-  // Closures of an earlier generation are CANCELLED. 0: the current generation.
+  // Closures of an earlier generation are CANCELLED. 0 means the current generation.
   std::uint32_t generation = 0;
   // Position of the first closure in a job. Closures at existing positions are skipped.
   std::optional<std::uint64_t> first{};
@@ -324,7 +325,7 @@ struct delete_session {
 struct retry_job {
   call_id call{};
   session_id session{};
-  std::string name{};  // empty: the name of the old job
+  std::string name{};  // if empty, the old job's name
   std::string submitted_by{};
 };
 
@@ -335,7 +336,7 @@ struct create_per_worker {
   function_id function{};
   blob args;
   session_id owner{};  // none if only delete_per_worker releases the value
-  /// Assigned by the owner. Repeating a token only repeats the reply. 0: no token.
+  /// Assigned by the owner. Repeating a token only repeats the reply. 0 if there is no token.
   std::uint64_t token = 0;
   std::string submitted_by{};
 };

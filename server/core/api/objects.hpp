@@ -229,7 +229,8 @@ struct object_view {
 };
 
 struct object_query {
-  std::string submitter{};  // only objects of this token or without a submitter; empty: all
+  // Only objects of this token or without a submitter; all objects if empty.
+  std::string submitter{};
   std::string job{};
   std::optional<std::int64_t> index{};
   std::string class_name{};

@@ -42,7 +42,7 @@ struct rank_view {
   std::string last_line{};
   std::optional<std::uint64_t> step{};
   time_point step_reached = never;
-  duration step_took{};  // median duration of the last steps; 0: unknown
+  duration step_took{};  // median duration of the last steps; 0 if unknown
 };
 
 /// A disconnected worker with ranks of the attempt that are not known to be dead.
@@ -51,7 +51,7 @@ struct lost_worker_view {
   std::uint32_t ranks = 0;
   time_point since{};              // when the connection ended or this server process started
   time_point given_up{};           // end of the lease (--program-lease) plus a margin
-  std::uint32_t next_attempt = 0;  // attempt at `given_up`; 0: the program is being stopped
+  std::uint32_t next_attempt = 0;  // attempt at `given_up`; 0 if the program is being stopped
   std::vector<std::string> next_hosts{};  // hosts with spares for the next attempt
   std::string text{};                     // set by describe_losses()
 };
@@ -71,7 +71,7 @@ struct program_steps_view {
   };
   std::uint64_t least = 0, most = 0;
   std::uint32_t ranks = 0;                    // number of ranks that report steps
-  duration took{};                            // median step duration of all ranks; 0: unknown
+  duration took{};                            // median step duration of all ranks; 0 if unknown
   std::optional<std::uint64_t> stop_after{};  // all ranks end after this step
   std::vector<slow> slow_ones;
 };

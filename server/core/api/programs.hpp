@@ -110,7 +110,7 @@ using named_texts = std::vector<std::pair<std::string, std::string>>;
 struct program_tasks {
   std::string type = "worker";
   std::uint32_t min = 1, max = 1;
-  std::vector<std::string> command{};  // empty: the program's command
+  std::vector<std::string> command{};  // the program's command if empty
   named_amounts resources{};
   named_texts labels{};
 
@@ -127,7 +127,7 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // maximum ranks per worker; 0: as many as fit
+  std::uint32_t per_worker = 0;  // maximum ranks per worker; 0 means as many as fit
   named_texts env{};
   std::string working_dir{};
   // SHA-256, in hexadecimal, of the blob from which working directories are created.
@@ -136,17 +136,18 @@ struct program_spec {
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
-  duration deadline{};  // time from submission to failure; 0: no deadline
+  duration deadline{};  // time from submission to failure; 0 if there is no deadline
   // Time before the deadline at which ranks are asked to end.
   duration notice{};
   std::uint32_t spares = 0;
   std::int32_t priority = 0;
   std::uint32_t weight = 1;  // relative share of the workers for its submitter; at least 1
-  std::vector<std::string> ends_with{};  // types, or tasks such as "worker:0"; empty: all but ps
+  // Types, or tasks such as "worker:0"; if empty, all types but ps.
+  std::vector<std::string> ends_with{};
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
   duration hang_after = std::chrono::seconds(60);
-  /// RE2 pattern whose first group is the step in an output line. Empty: ranks report steps
+  /// RE2 pattern whose first group is the step in an output line. If empty, ranks report steps
   /// themselves.
   std::string step_pattern{};
   std::string idempotency_key{};

@@ -37,7 +37,7 @@ struct rank_end {
 
 struct held_rank {
   rank_name name{};
-  std::uint32_t pid = 0;  // 0: not started yet
+  std::uint32_t pid = 0;  // 0 if not started yet
   std::optional<rank_end> ended{};
   std::string not_preloaded{};
 };
@@ -88,7 +88,7 @@ struct rank_orders {
   struct stop {
     program_id program{};
     std::uint32_t attempt = 0;
-    std::vector<std::uint32_t> ranks{};  // empty: all ranks of the attempt
+    std::vector<std::uint32_t> ranks{};  // if empty, all ranks of the attempt
     duration grace{};
     bool by_step = false;  // the ranks agree on a step after which they end
 

@@ -85,10 +85,10 @@ struct closure_view {
   bool exclusive = false;
   closure_options options;
   std::uint32_t retries = 0;
-  time_point start_at{};  // epoch: immediately
+  time_point start_at{};  // the epoch means immediately
   time_point deadline = never;
   std::shared_ptr<closure_extras const> extras;  // if it has inputs, `args` has gaps
-  std::vector<closure_id> inputs;                // in the order of the gaps
+  std::vector<closure_id> inputs;                // ordered by their gaps
   std::uint32_t inputs_missing = 0;
   static constexpr std::size_t dependents_max = 100;
   std::vector<closure_id> dependents;  // closures that wait, or waited, for its value
@@ -138,7 +138,7 @@ struct task_view {
   bool draining = false;
   bool cordoned = false;
   bool away = false;       // disconnected, but may reconnect and continue its closures
-  time_point starts_at{};  // start time of its first closures; epoch: immediately
+  time_point starts_at{};  // start time of its first closures; the epoch means immediately
   time_point lost_since = never;
   bool given_up = false;
   std::vector<std::string> functions;

@@ -52,8 +52,9 @@ struct holder_limits {
 
 struct holder_hello {
   std::string socket;
-  std::string task{};    // empty for a client
-  std::string host{};    // equal if processes can reach each other's sockets; empty: unknown
+  std::string task{};  // empty for a client
+  // The same for processes that can reach each other's sockets; empty if unknown.
+  std::string host{};
   holder_id former = 0;  // secret id of the process's previous stream, or 0
 };
 
@@ -75,7 +76,7 @@ class holder_table {
  public:
   struct place {
     std::uint64_t size = 0;
-    holder_id maker = 0;  // 0: the maker has left
+    holder_id maker = 0;  // 0 if the maker has left
     bool output = false;
     std::vector<holder_id> by;
     std::size_t turn = 0, put_turn = 0;

@@ -31,7 +31,7 @@ class closure_book {
     std::uint32_t scheduled = 0;
     std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};             // none: a session of the core itself
+    session_id id{};             // no value for a session of the core itself
     std::vector<slot> closures;  // by position; filled only if keeps_order
 
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }

@@ -31,7 +31,7 @@ class dataset {
 
   struct dealt {
     call_name name{};
-    std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error
+    std::optional<drawn_split> split{};  // empty at the end of the dataset, or after an error
     std::string wrong{};
   };
   using answers = std::vector<dealt>;

@@ -46,7 +46,7 @@ using task_name = std::pair<std::string, std::int64_t>;
 std::string text(task_name const& t);
 
 struct task {
-  stream_id stream{};  // none: disconnected
+  stream_id stream{};  // no value while the worker is disconnected
   core::incarnation incarnation{};
   time_point lost_at = never;
   bool takes = false;

@@ -36,7 +36,7 @@ class object_table {
   /// on the session's behalf.
   struct user {
     std::string ticket{};     // random secret
-    std::string submitter{};  // token id; empty: no authentication
+    std::string submitter{};  // token id; empty without authentication
     bool all = false;
   };
   /// Registers the session, or its new stream if it is already open. Errors: INVALID_ARGUMENT with
@@ -90,8 +90,8 @@ class object_table {
     return it == datasets_.end() ? nullptr : &it->second;
   }
   datasets::dataset_totals dataset_totals() const;
-  /// Returns the newest datasets below `before` (none: all) that this token may see. An empty
-  /// `submitter` sees all datasets.
+  /// Returns the newest datasets with ids below `before`, if it is set, that this token may see. An
+  /// empty `submitter` sees all datasets.
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
@@ -122,7 +122,8 @@ class object_table {
   object const* find(object_id id) const { return book_.find(id); }
   objects::call const* find(call_name const& n) const { return calls_.find(n); }
   object_view view(object_id id, object const& o) const;
-  /// Returns the newest objects below `before` (none: all) that match, without their arguments.
+  /// Returns the newest matching objects with ids below `before`, if it is set, without their
+  /// arguments.
   std::vector<object_view> list(object_id before, std::size_t limit, object_query const& q) const;
   object_id named(std::string_view name) const { return book_.named(name); }
   object_counts counts() const;

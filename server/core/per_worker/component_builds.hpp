@@ -38,9 +38,9 @@ struct per_worker_component {
   // Failure of the build (READY), or reason for the abort or rebuild.
   std::optional<failure> error;
   closure_id build{};
-  std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
+  std::uint32_t num_workers = 0;  // passed to the builder; 0 if not built yet
   std::uint32_t losses = 0;       // consecutive workers lost during the build
-  std::uint32_t losses_max = 0;   // limit at the last loss; 0: no limit
+  std::uint32_t losses_max = 0;   // limit at the last loss; 0 if there is no limit
   std::string lost_by{};
   // Worker lost during a build. Counts as dead once another incarnation connects.
   core::incarnation suspect{};

@@ -61,7 +61,7 @@ class stateful_tasks {
   struct entry {
     std::uint64_t number = 0;
     core::incarnation incarnation{};
-    time_point lost_at = never;  // never: the task is connected
+    time_point lost_at = never;  // `never` while the task is connected
     std::set<session_number> users;
   };
 

@@ -27,7 +27,7 @@ class transient_failures {
       std::size_t reports = 0;  // within the window, including this report
     };
     std::vector<count> counts;       // sorted
-    std::vector<std::string> fatal;  // dependencies at the limit; empty: failure is tolerated
+    std::vector<std::string> fatal;  // dependencies at the limit; empty if the failure is tolerated
     duration pause{};
   };
   /// REQUIRES: wrong() returned an empty string for `f`.

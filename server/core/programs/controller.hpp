@@ -80,8 +80,8 @@ class controller {
   /// Returns whether the program has ended or its ranks have been asked to end.
   bool ends(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
-  /// Returns the newest programs with ids below `before` (0: no limit). `text` is searched in the
-  /// name, ignoring case, and in the id; it may be empty.
+  /// Returns the newest programs with ids below `before`; 0 means no limit. `text`, which may be
+  /// empty, is searched for in the id and, ignoring case, in the name.
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state,
                                  std::string_view text = {}) const;
@@ -101,7 +101,7 @@ class controller {
   /// Returns whether the worker with this tunnel key has a rank of the attempt that is not known to
   /// be dead.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
-  /// Returns the stream of the rank's worker, or none while the worker is disconnected. Errors:
+  /// Returns the stream of the rank's worker, or nothing while the worker is disconnected. Errors:
   /// NOT_FOUND; the message states what is known of the attempt.
   result<stream_id> worker_of(rank_name const& rank) const;
   /// Returns the task, such as "worker:3", or an empty string if it is unknown.

@@ -26,7 +26,8 @@ class session_queries {
       : core_(core), texts_(texts) {}
 
   result<job_view> find(session_id id) const;
-  /// Returns REST jobs and streaming sessions with ids below `before` (0: no limit), newest first.
+  /// Returns REST jobs and streaming sessions with ids below `before`, newest first; 0 means no
+  /// limit.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
   bool has_key(session_spec const& like) const;
   /// Returns a token id. Empty if the session is unknown or was not authenticated.

@@ -18,7 +18,7 @@ struct worker_contents;  // api/listings.hpp
 
 struct task_filter {
   std::optional<task_state> state;
-  std::string job;  // empty: all
+  std::string job;  // all jobs if empty
 };
 
 class worker_queries {

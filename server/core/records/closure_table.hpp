@@ -44,14 +44,14 @@ struct closure_details {
   // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;     // key in the gang_table until the gang starts; 0: none
+  std::uint64_t gang = 0;     // key in the gang_table until the gang starts; otherwise 0
   std::uint32_t retries = 0;  // retries after errors that the function raised
   time_point start_at{};
   std::uint32_t workers_lost = 0;  // losses of workers or processes that the closure is blamed for
   std::uint32_t processes_ended = 0;
   time_point deadline = never;
   time_point exclusive_since{};
-  time_point ready_at{};  // when it last became ready; epoch: at its creation
+  time_point ready_at{};  // when it last became ready; the epoch if it was ready when created
 };
 
 struct release_note {
@@ -61,7 +61,7 @@ struct release_note {
 };
 
 struct closure_record {
-  session_number owner{};  // 0: the slot is free
+  session_number owner{};  // 0 if the slot is free
   worker_number worker{};  // worker that runs or prefetches the closure
   std::unique_ptr<closure_details> details;
   blob args;
@@ -309,7 +309,7 @@ class closure_table {
   }
 
   server_wide& wide_;
-  // Null: the chunk belongs to another table.
+  // An element is null if the chunk belongs to another table.
   std::vector<std::unique_ptr<closure_record[]>> chunks_;
   slot free_ = no_slot;
   slot fresh_ = 0;      // next unused slot of the newest chunk

@@ -29,7 +29,7 @@ struct gang {
   std::size_t ready = 0;
   time_point impatient_at = never;  // when to start keeping workers free for the gang
   bool impatient = false;
-  std::uint64_t turn = 0;  // position among complete gangs; 0: incomplete
+  std::uint64_t turn = 0;  // position among complete gangs; 0 if incomplete
   // Version of the fleet that could hold the gang; see fleet_changed().
   std::uint64_t fleet = 0;
 };

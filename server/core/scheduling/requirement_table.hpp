@@ -15,7 +15,7 @@
 namespace muster::core {
 
 struct requirement {
-  std::string job;                                          // task's job; empty: any
+  std::string job;                                          // the task's job; any job if empty
   std::int64_t index = -1;                                  // task's index; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
   // Sorted. Allocated while the closure runs.
@@ -76,7 +76,7 @@ class requirement_table {
 
  private:
   struct entry {
-    requirement const* what = nullptr;  // null: the number is free
+    requirement const* what = nullptr;  // null if the number is free
     std::uint32_t holders = 0;
   };
   std::map<requirement, std::uint32_t> numbers_;

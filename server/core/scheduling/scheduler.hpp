@@ -27,7 +27,7 @@ class scheduler {
  public:
   explicit scheduler(closure_table& closures) : closures_(closures) {}
 
-  /// In a new placement class, sessions take turns in the order of `id`.
+  /// In a new placement class, sessions take turns in ascending order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
   /// REQUIRES (also for clear_queues): none of the session's closures is queued or deferred.
   void close(session_number n);

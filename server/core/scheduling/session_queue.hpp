@@ -14,7 +14,7 @@ namespace muster::core {
 struct closure_queue {
   function_id function{};
   std::int32_t priority = 0;
-  std::uint32_t requirement = 0;  // number in the requirement_table; 0: none
+  std::uint32_t requirement = 0;  // number in the requirement_table, or 0 without a requirement
   bool single = false;         // closures need resources, so each can change which workers qualify
   std::uint32_t deferred = 0;  // closures that join this queue when their deferral ends
   slot_list queue;

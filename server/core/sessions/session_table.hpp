@@ -36,7 +36,7 @@ namespace muster::core {
 struct session : job_fact {
   session_number number{};
   std::size_t capacity = 0;
-  std::uint32_t max_worker_failures = 0;  // 0: no limit
+  std::uint32_t max_worker_failures = 0;  // 0 if there is no limit
   // True for client sessions without a limit of their own. For closures of a generation, only
   // processes that ended count towards the default limit.
   bool ignores_lost_workers = false;

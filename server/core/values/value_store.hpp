@@ -43,7 +43,7 @@ class value_store {
     std::uint64_t spilled_bytes = 0;
     std::uint64_t blob_bytes = 0;  // size of the blobs that values refer to, counted once per value
     std::vector<closure_id> with_arguments{};
-    std::uint64_t retry_turn = 0;  // position in retry_order_; 0: no arguments are kept
+    std::uint64_t retry_turn = 0;  // position in retry_order_; 0 if no arguments are kept
     bool arguments_gone = false;
   };
   /// A value that is being read back, with the calls and closures that wait for it.

@@ -40,8 +40,8 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Returns the first entry after `after` in a map by lane_key. `only`: sorted lanes to include;
-/// empty: all lanes.
+/// Returns the first entry after `after` in a map by lane_key. `only` lists the lanes to include,
+/// sorted; if empty, all lanes are included.
 template <class Map>
 auto behind(Map const& all, std::vector<lane_key> const& only,
             std::optional<lane_key> const& after) {
@@ -175,10 +175,10 @@ class activity_log {
   using lane_map = std::map<lane_key, lane>;
 
   struct worker_sums {
-    time_point until{};  // end of the open sums' interval; epoch: none
+    time_point until{};  // end of the open sums' interval; the epoch if no sums are open
     span* sum = nullptr;
     time_point begin{};
-    lane* at = nullptr;        // null: not open
+    lane* at = nullptr;        // null if no lane is open
     std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
     std::size_t open = 0;  // open sums; the last can be for several functions

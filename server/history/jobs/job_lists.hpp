@@ -27,7 +27,7 @@ struct live_jobs {
 struct job_filter {
   std::optional<job_state> state;
   std::optional<bool> streaming;
-  std::string text;         ///< substring of the name or ID, ignoring case; empty: any
+  std::string text;         ///< substring of the name or ID, ignoring case; empty matches all jobs
   bool unfinished = false;  ///< only QUEUED and RUNNING jobs
 
   bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
@@ -58,7 +58,7 @@ class job_lists {
   /// Returns sessions of programs in which a closure has failed, ordered by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
   std::vector<session_id> watched(time_point now) const;
-  /// Returns matching jobs with IDs below `before` (0: all IDs), newest first. Visits at most
+  /// Returns matching jobs with IDs below `before`, newest first; 0 means no limit. Visits at most
   /// looks_max entries, so a short page can have a `next`.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
@@ -81,7 +81,7 @@ class job_lists {
   std::uint64_t& count_of(line const& l);
 
   all_lines lines_;
-  std::array<state_counts, 2> counts_{};  // 0: jobs; 1: sessions
+  std::array<state_counts, 2> counts_{};  // at 0 for jobs, at 1 for sessions
   std::vector<session_id> ended_;
 };
 

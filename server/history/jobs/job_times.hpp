@@ -44,12 +44,12 @@ class run_times {
 
 struct job_times_view {
   struct row {
-    std::string name;  // empty: executions beyond the limits or without a known worker
+    std::string name;  // empty for executions beyond the limits or without a known worker
     run_times times;
   };
   run_times all;
   std::vector<row> functions, workers;  // busiest first
-  bool detailed = true;                 // false: the tables were dropped to free memory
+  bool detailed = true;                 // false if the tables were dropped to free memory
 };
 
 class job_times {

@@ -26,7 +26,7 @@ struct chart_point {
     figures_count
   };
 
-  std::uint32_t series = 0;  ///< resolution; 0: 1 s, 1: 10 s, 2: 1 min
+  std::uint32_t series = 0;  ///< resolution: 0 is 1 s, 1 is 10 s, 2 is 1 min
   time_point at{};           ///< end of the interval
   std::array<float, figures_count> figures{};
 

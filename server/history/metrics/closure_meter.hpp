@@ -31,7 +31,7 @@ struct closure_metrics {
   std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};
   // Total time with at least one full queue, without the current period.
   duration full{};
-  time_point full_since = never;  // start of the current period; never: no queue is full
+  time_point full_since = never;  // start of the current period; `never` if no queue is full
 
   closure_metrics& add(closure_metrics const& o, time_point now) {
     queue_wait += o.queue_wait, execution += o.execution, total += o.total;

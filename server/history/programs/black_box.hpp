@@ -48,7 +48,7 @@ class black_box {
   struct seat {
     // task in the program's cluster; worker, such as "worker:3"; the worker's host
     std::string task, worker, host;
-    time_point started{};  // epoch: unknown
+    time_point started{};  // the epoch if unknown
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}

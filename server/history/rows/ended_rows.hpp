@@ -35,7 +35,7 @@ struct ended_row {
   std::uint32_t order = 0;  // position in its session
   std::uint32_t place = places::none;
   function_id function{};
-  std::uint32_t attempt : 24 = 0;  // 0: never started
+  std::uint32_t attempt : 24 = 0;  // 0 if never started
   std::uint32_t state : 8 = 0;
 
   closure_state ended_as() const { return static_cast<closure_state>(state); }
@@ -156,7 +156,7 @@ class ended_rows {
   config const& config_;
   places& places_;
   numbered<row_owner, of_session> sessions_;
-  std::vector<std::unique_ptr<chunk>> chunks_;  // null: unused number
+  std::vector<std::unique_ptr<chunk>> chunks_;  // null for an unused number
   std::vector<chunk_number> unused_;
   chunk_number oldest_ = none, newest_ = none;  // by creation time
   budget_share bytes_;

@@ -74,7 +74,8 @@ struct history_facts {
   std::uint64_t dropped = 0;
   /// Unreadable rows found so far.
   std::uint64_t unreadable = 0;
-  core::time_point since{};  ///< time of the oldest record at the start; epoch: no records
+  /// Time of the oldest record at startup; the epoch if there were no records.
+  core::time_point since{};
 };
 
 constexpr auto history_folder = "history";
@@ -143,7 +144,7 @@ class history_store {
   mutable std::shared_mutex files_mutex_;
   std::unique_ptr<rocksdb::DB> db_;  // null after reopening has failed
   std::vector<rocksdb::ColumnFamilyHandle*>
-      families_;  // by kind; null: the store has no such records
+      families_;  // by kind; null if the store has no such records
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
   mutable std::mutex unreadable_mutex_;

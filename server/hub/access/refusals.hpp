@@ -12,7 +12,7 @@
 namespace muster::server {
 
 struct refused {
-  std::string address{};  // empty: all addresses beyond addresses_max
+  std::string address{};  // empty for all addresses beyond addresses_max
   std::uint64_t without = 0;
   std::uint64_t wrong = 0;      // unknown, revoked or expired credentials
   std::uint64_t forbidden = 0;  // valid credentials of an insufficient role

@@ -27,7 +27,7 @@ struct token_request {
   std::string name;
   core::role role = core::role::viewer;
   std::vector<std::string> clusters;
-  core::duration expires_in{};  // 0: no expiry
+  core::duration expires_in{};  // 0 if the token never expires
   bool allow_exec = false;
   std::uint64_t queued_max = 0, sessions_max = 0, value_bytes_max = 0;
 };

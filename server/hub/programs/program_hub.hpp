@@ -21,7 +21,7 @@ struct program_dependencies {
   /// Stores an attempt's record; null removes it. May be empty.
   std::function<void(history::black_box::name const&, core::attempt_record const*)> write_record =
       {};
-  program_clusters* clusters = nullptr;  // outlives the hub; null: programs have no clusters
+  program_clusters* clusters = nullptr;  // outlives the hub; null if programs have no clusters
 };
 
 class program_hub {

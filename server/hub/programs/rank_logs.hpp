@@ -18,7 +18,7 @@ struct rank_log_query {
 };
 
 struct rank_log {
-  bool known = false;  // false: the worker has no such log
+  bool known = false;  // false if the worker has no such log
   std::uint64_t offset = 0;
   std::string data;
   std::uint64_t size = 0;  // of the whole log

@@ -27,7 +27,7 @@ namespace wire = etcdserverpb;
 struct access {
   address where;
   std::string password;
-  std::string authorities;  ///< empty: the system's certificate authorities
+  std::string authorities;  ///< if empty, the system's certificate authorities
   std::string certificate, key;
 };
 
@@ -38,7 +38,7 @@ struct member {
   std::unique_ptr<wire::Lease::Stub> leases;
   std::unique_ptr<wire::Maintenance::Stub> maintenance;
   std::unique_ptr<wire::Auth::Stub> auth;
-  std::string trouble = "not asked";  ///< result of the last call; empty: success
+  std::string trouble = "not asked";  ///< error of the last call; empty after success
 };
 
 /// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.

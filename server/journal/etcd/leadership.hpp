@@ -36,7 +36,7 @@ class leadership {
 
   struct seen {
     bool leads = false;
-    std::string leader;  ///< address; empty: there is no leader
+    std::string leader;  ///< address; empty if there is no leader
   };
   /// Reads the leader's key once, and tries to become the leader if there is none. One thread,
   /// until this server leads.

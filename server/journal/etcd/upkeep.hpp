@@ -43,7 +43,7 @@ muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path
 
 struct trimmed {
   std::int64_t revision = 0;
-  /// Size of etcd's file, and the size in use. 0: unknown, for lack of permission.
+  /// Size of etcd's file, and the size in use. 0 if the user has no permission to read it.
   std::uint64_t bytes = 0, in_use_before = 0, in_use_after = 0;
 };
 /// Drops the history of the whole etcd cluster up to now. Can run while a server leads.

@@ -80,7 +80,7 @@ class blob_call {
 
 class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
  public:
-  /// @param who Authenticates the uploader. Null: no authentication.
+  /// @param who Authenticates the uploader. Null disables authentication.
   blob_put(call& c, blob_store& store, blob_call_options const& options, gate const* who)
       : blob_call(c, store, options), who_(who) {}
   [[nodiscard]] coro::task<void> run();

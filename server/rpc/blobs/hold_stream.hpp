@@ -20,7 +20,7 @@ muster::status check_host(std::string const& host);
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:
-  /// @param who Authenticates the caller. Null: everything is allowed.
+  /// @param who Authenticates the caller. If null, every caller may do everything.
   hold_stream(call& c, blob_store& store, gate const* who);
   ~hold_stream();
 

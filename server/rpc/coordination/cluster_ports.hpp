@@ -23,8 +23,8 @@ namespace muster::server {
 
 struct cluster_ports_options {
   std::string address = "127.0.0.1";
-  /// Port range, used in ascending order after the cluster's previous port. 0 and 0: the system
-  /// selects ports.
+  /// Port range, used in ascending order after the cluster's previous port. If both are 0, the
+  /// system selects ports.
   std::uint16_t port_first = 0;
   std::uint16_t port_last = 0;
   /// Cluster of the main port; it need not exist.

@@ -18,7 +18,7 @@ namespace muster::server {
 
 struct agent_admission {
   muster::status status{};
-  std::string token{};  // token ID; empty: admitted without a token
+  std::string token{};  // token ID; empty if admitted without a token
 };
 
 struct coordination_service_options {

@@ -40,7 +40,7 @@ struct torch_server_options {
 /// A program's store. It has no port; workers forward their ranks' connections to it.
 struct carried_store {
   std::string name;
-  std::uint32_t ranks = 0;  // expected ranks; 0: unknown
+  std::uint32_t ranks = 0;  // expected ranks; 0 if unknown
   numbering early = numbering::a;
 };
 

@@ -25,7 +25,7 @@ namespace muster::core::coordination {
 
 using muster::name;
 
-enum class cluster_id : std::uint32_t {};  ///< valid until the server exits; 0: none
+enum class cluster_id : std::uint32_t {};  ///< valid until the server exits; 0 is not a cluster
 
 enum class declared_why : std::uint8_t {
   known,  ///< restored from an earlier server process, or part of whole()

@@ -34,7 +34,8 @@ struct cluster_fact {
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
   fault_ptr broadcast{};
-  std::uint16_t port = 0;  ///< port for the cluster's agents; 0: the main port, or none yet
+  /// Port for the cluster's agents; 0 for the main port, or if no port is assigned yet.
+  std::uint16_t port = 0;
   /// Discards all earlier records of the cluster's tasks, keys and barriers.
   bool anew = false;
 };
@@ -69,7 +70,7 @@ struct barrier_fact {
   bool forgotten = false;  ///< if true, the other fields are not set
   std::int64_t counter = 0;
   std::uint8_t purpose = 0;
-  std::optional<std::vector<task_index>> who{};  ///< empty: the whole cluster
+  std::optional<std::vector<task_index>> who{};  ///< if empty, the whole cluster
   fault_ptr result{};
   fault_ptr result_before{};
   time_point ended{};

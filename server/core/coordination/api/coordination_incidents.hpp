@@ -72,7 +72,7 @@ struct barrier_stuck {
 };
 
 struct notice_unheard {
-  std::string task;   ///< empty: several tasks
+  std::string task;   ///< empty for several tasks
   std::string tasks;  ///< example: "/job:worker/task:0-2"
   bool set = false;
 };

@@ -48,7 +48,7 @@ struct agent_view {
   std::uint32_t index = 0;  ///< within the role
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
-  std::string peer;  ///< empty: unknown
+  std::string peer;  ///< empty if unknown
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
@@ -70,7 +70,7 @@ struct agent_view {
 struct missing_task {
   task_index task = no_task;
   std::string name;
-  std::string peer;             ///< empty: never registered
+  std::string peer;             ///< empty if the task never registered
   time_point last_heartbeat{};  ///< zero: never
 };
 
@@ -96,7 +96,7 @@ struct barrier_view {
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;
-  /// Set only in the view of a single running barrier, in the order of participants.
+  /// Set only in the view of a single running barrier, in the same order as `participants`.
   std::vector<arrived_task> arrived;
   std::vector<missing_task> missing;
 };
@@ -122,7 +122,7 @@ struct generation_view {
   std::uint64_t number = 0;
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
-  time_point started{};  ///< first registration; zero: none
+  time_point started{};  ///< first registration; the epoch if there was none
   time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health

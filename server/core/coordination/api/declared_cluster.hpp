@@ -48,7 +48,7 @@ constexpr auto enum_names(torch_era) {
 struct cluster_spec {
   std::string name = "default";
   std::string service_type = "standalone";
-  /// Empty: the cluster has only closure workers, which can join and leave.
+  /// If empty, the cluster has only closure workers, which can join and leave.
   std::vector<job_spec> jobs = {};
 
   /// Must not be shorter than the agents' own timeout; agents send two heartbeats per timeout.
@@ -73,12 +73,13 @@ struct cluster_spec {
   /// A living task that delays a barrier for longer is displayed as LATE.
   duration stuck_after = std::chrono::seconds(60);
 
-  /// Port of the TCPStore; 0: chosen by the system. Empty: no store, unless the server's settings
-  /// enable one for the main cluster.
+  /// Port of the TCPStore; if 0, the system selects a port. If not set, the cluster has no
+  /// TCPStore, unless the server's settings enable a TCPStore for the main cluster.
   std::optional<std::uint16_t> torch_port = {};
   torch_era torch = torch_era::a;
 
-  /// Roles whose workers hold state; see config::stateful_jobs. Empty: the server's setting.
+  /// Roles whose workers hold state; see config::stateful_jobs. If not set, the server's setting
+  /// applies.
   std::optional<std::vector<std::string>> stateful_jobs = {};
 
   task_index size() const;

@@ -20,7 +20,7 @@ struct create_cluster {
 
 /// Replaces the cluster's declaration, except its name. The new declaration takes effect
 /// immediately if no task has registered and no call waits (keys are kept), or if the generation
-/// has ended and can be renewed; otherwise with the next generation. Errors: as create_cluster.
+/// has ended and can be renewed; otherwise with the next generation. Fails like create_cluster.
 /// REQUIRES (also below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
@@ -29,7 +29,7 @@ struct redeclare_cluster {
 
 /// Ends the current generation in any state, and answers all parked calls. The next generation,
 /// declared by `spec`, begins at the next tick; until then, registrations fail with UNAVAILABLE.
-/// Errors: as create_cluster.
+/// Fails like create_cluster.
 struct renew_cluster {
   cluster_id cluster{};
   cluster_spec spec;
@@ -53,7 +53,7 @@ struct cluster_listens {
   std::uint16_t port = 0;
 };
 
-/// Restores a cluster from an earlier server process. Errors: as create_cluster.
+/// Restores a cluster from an earlier server process. Fails like create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };

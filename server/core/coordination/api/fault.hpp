@@ -43,14 +43,14 @@ struct fault {
 };
 
 struct first_cause {
-  std::string task;  ///< empty: no single task is to blame
+  std::string task;  ///< empty if no single task is to blame
   std::string peer;
   std::string message;
   time_point at{};
   bool operator==(first_cause const&) const = default;
 };
 
-/// Null: success.
+/// A null pointer means success.
 using fault_ptr = std::shared_ptr<fault const>;
 
 /// gRPC trailers have 8 KB, and longer messages would arrive as RESOURCE_EXHAUSTED.
@@ -66,7 +66,7 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
 
 struct task_error {
   task_index task = no_task;
-  fault_ptr error;  ///< null: the task left
+  fault_ptr error;  ///< null if the task left
   std::string why(std::string const& name) const {
     return error ? shortened(error->message, 1'500) : name + " has left";
   }

@@ -20,8 +20,8 @@ struct caller {
   time_point deadline = never;
   /// The service incarnation that the caller expects; set only by XLA's protocol.
   std::optional<core::incarnation> service = {};
-  /// Address of the connection, "10.0.0.3:4711"; empty: unknown. Most TensorFlow calls contain no
-  /// incarnation, so the address identifies a process of an earlier generation.
+  /// Peer address of the connection, such as "10.0.0.3:4711"; empty if unknown. Most TensorFlow
+  /// calls contain no incarnation, so the address identifies a process of an earlier generation.
   std::string peer = {};
   /// The calling process; zero: unknown. Set by XLA's protocol in every call except the
   /// registration.
@@ -98,7 +98,7 @@ struct get_task_state {
 
 struct watch_tasks {
   caller from;
-  /// Index in cluster_spec::jobs; empty: all tasks.
+  /// Index in cluster_spec::jobs; if not set, all tasks.
   std::optional<std::size_t> job;
   /// Answered once the version differs, or immediately if `version` is negative or `at_once` is
   /// set.
@@ -119,7 +119,7 @@ struct insert_key_value {
 struct get_key_value {
   caller from;
   std::string key;
-  bool wait = true;  ///< false: fails with NOT_FOUND if the key is missing
+  bool wait = true;  ///< if false, fails with NOT_FOUND when the key is missing
   /// Set if the waiting task is known.
   core::incarnation incarnation{};
   std::string peer;
@@ -148,7 +148,7 @@ struct enter_barrier {
   std::int64_t counter = 0;
   duration timeout{};
   task_ref task;
-  std::vector<task_ref> participants;  ///< empty: the whole cluster
+  std::vector<task_ref> participants;  ///< if empty, the whole cluster
   /// The caller is a visitor without an agent. A visitor joins the current use of the barrier. A
   /// visitor's time-out and errors affect only the visitor. A use with only visitors is discarded
   /// when all visitors have left.
@@ -158,7 +158,7 @@ struct enter_barrier {
 struct cancel_barrier {
   caller from;
   std::string id;
-  /// Empty: the running use (for operators).
+  /// If not set, the running instance; only operators leave it unset.
   std::optional<std::int64_t> counter;
 };
 

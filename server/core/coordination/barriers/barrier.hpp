@@ -21,7 +21,7 @@ struct barrier {
   bool running = false;
   bool reported_stuck = false;
   bool missing_stale = true;
-  fault_ptr result;  // of a finished instance; null: passed
+  fault_ptr result;  // of a finished instance; null if it passed
   fault_ptr result_before;
   task_index first = no_task;
   std::size_t arrived_count = 0;

@@ -36,7 +36,7 @@ struct arrival {
   /// The task may have restarted and count from 0; the task then joins the current instance.
   bool begins_again = false;
   bool visits = false;
-  std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
+  std::shared_ptr<participants const> who = nullptr;  // null for the whole cluster
   bool with_unknown = false;  // names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
@@ -58,7 +58,7 @@ struct barrier_verdict {
 struct barrier_end {
   barrier_instance instance;
   barrier_purpose purpose = barrier_purpose::user;
-  fault_ptr result;  // null: passed
+  fault_ptr result;  // null if the barrier passed
   std::shared_ptr<participants const> who;
   struct waiter {
     call_id call{};

@@ -56,7 +56,8 @@ class closed_connections {
     time_point at{};
     task_index task = no_task;
   };
-  std::vector<time_point> closed_at_;  // by task; never: open, or a message has arrived
+  // By task; `never` if the connection is open, or a message has arrived since.
+  std::vector<time_point> closed_at_;
   std::deque<entry> order_;
 };
 

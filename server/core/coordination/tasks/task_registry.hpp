@@ -23,9 +23,9 @@ struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
-  time_point beat_at{};      // last heartbeat since the task connected; zero: none
+  time_point beat_at{};      // last heartbeat since the task connected; the epoch before the first
   duration beat_interval{};  // between the last two heartbeats; zero: unknown
-  // Neighbors in the order of signs of life; `no_task` at the ends.
+  // Neighbors in the list, which is ordered by last sign of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};
@@ -64,7 +64,8 @@ class task_registry {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
   void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
-  /// Sets the incarnation with which the task waits for other tasks; empty: the task does not wait.
+  /// Sets the incarnation with which the task waits for other tasks; nullopt if the task does not
+  /// wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }

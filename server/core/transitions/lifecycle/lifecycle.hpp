@@ -57,7 +57,7 @@ class lifecycle {
   /// client cancels it or leaves.
   enum class stops : std::uint8_t { all, but_own_errors };
   /// Ends the session's queued closures, and asks workers to stop the session's other closures.
-  /// @param with failure with which queued closures end; null: queued closures are cancelled.
+  /// @param with failure of the queued closures; if null, they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
   /// Stops the session because of this error, except for closures with own_error. REQUIRES: the

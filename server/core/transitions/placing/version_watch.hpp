@@ -40,8 +40,8 @@ class version_watch {
     function_id function{};
     std::uint32_t family = 0;
     std::uint32_t present = 0;
-    time_point left{};      // when the last worker left; epoch: no worker ever provided it
-    time_point expected{};  // end of the version's grace period; epoch: no closure waited
+    time_point left{};      // when the last worker left; the epoch if no worker ever provided it
+    time_point expected{};  // end of the version's grace period; the epoch if no closure waited
   };
   struct version_family {
     std::string name;

@@ -59,7 +59,7 @@ class worker_answers {
   worker_events& workers_;
 
   std::vector<worker_result> const* message_ = nullptr;
-  std::vector<time_point> ends_;  // by index of the result; empty: not computed yet
+  std::vector<time_point> ends_;  // by result index; empty until computed
   std::vector<time_point> free_from_;
 };
 
