@@ -154,12 +154,18 @@ muster::result<pair> read_authority(fs::path const& directory) {
   auto const no_password = [](char*, int, int, void*) { return 0; };
   auto const certificate = directory / "ca.pem", key = directory / "ca.key";
   bio_ptr const certificate_in(BIO_new_file(certificate.c_str(), "r"));
+  errno = 0;
   bio_ptr const key_in(BIO_new_file(key.c_str(), "r"));
+  bool const key_is_missing = !key_in && errno == ENOENT;
   pair p;
   if (certificate_in)
     p.certificate.reset(PEM_read_bio_X509(certificate_in.get(), nullptr, no_password, nullptr));
   if (key_in) p.key.reset(PEM_read_bio_PrivateKey(key_in.get(), nullptr, no_password, nullptr));
   if (!p.certificate) return failed(certificate.string() + ": cannot be read as a certificate");
+  if (key_is_missing)
+    return failed(key.string() +
+                  " does not exist. Create certificates on the machine that stores it, and copy "
+                  "the server's certificate and key from there");
   if (!p.key) return failed(key.string() + ": cannot be read as a private key");
   if (X509_check_private_key(p.certificate.get(), p.key.get()) != 1)
     return failed(key.string() + ": is not the key of " + certificate.string());
