@@ -59,10 +59,10 @@ class blob_upload {
     if (there_) {
       co_return co_await pass_over();
     }
-    auto done = co_await take();
-    co_await abandon();  // no effect after a completed upload
-    co_return done ? put_answer(ex_.req.capture("sha256"), bytes_, true)
-                   : problem_response(upload_problem(done.error(), limits_));
+    auto const done = co_await take();
+    if (done.ok()) co_return put_answer(ex_.req.capture("sha256"), bytes_, true);
+    abandon(id_);
+    co_return problem_response(upload_problem(done, limits_));
   }
 
  private:
@@ -113,7 +113,7 @@ class blob_upload {
     co_return put_answer(ex_.req.capture("sha256"), bytes_, false);
   }
 
-  coro::task<muster::result<bool>> take() {
+  coro::task<muster::status> take() {
     std::string gathered;
     for (;;) {
       auto piece = co_await ex_.read_some();
@@ -131,10 +131,7 @@ class blob_upload {
     auto work = [id = id_](engine_services& services, answer_handle<muster::status> const& slot) {
       services.blobs.finish(id, [slot](muster::status s) { slot->send(std::move(s)); });
     };
-    auto const finished =
-        co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
-    if (!finished.ok()) co_return finished;
-    co_return true;
+    co_return co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
   }
 
   coro::task<muster::status> append(std::string piece) {
@@ -146,12 +143,8 @@ class blob_upload {
     co_return co_await context_.engine.call<muster::status>(std::move(work), disk_limit, nullptr);
   }
 
-  coro::task<void> abandon() {
-    auto work = [id = id_](engine_services& services) {
-      services.blobs.abandon(id);
-      return true;
-    };
-    co_await context_.engine.on_engine(std::move(work));
+  void abandon(blob_store::upload_id id) {
+    context_.engine.post([id](engine_services& services) { services.blobs.abandon(id); });
   }
 
   web_context& context_;
