@@ -43,7 +43,7 @@ std::chrono::seconds retry_after(muster::http_response const& response) {
   long seconds = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc{}) return retry_after_default;
-  return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(0), retry_after_max);
+  return std::clamp(std::chrono::seconds(seconds), std::chrono::seconds(1), retry_after_max);
 }
 
 std::string_view first_lines(std::string_view text, std::size_t count) {

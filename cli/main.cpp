@@ -85,6 +85,15 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
+// Returns "--role: the value ROLE is missing" for CLI11's "--role: 1 required ROLE missing".
+std::string mismatch(std::string what) {
+  constexpr std::string_view count = ": 1 required ", missing = " missing";
+  auto const at = what.find(count);
+  if (at == std::string::npos || !what.ends_with(missing)) return what;
+  what.insert(what.size() - missing.size(), " is");
+  return what.replace(at, count.size(), ": the value ");
+}
+
 // For a pipe, a failed write is harmless: the reader has exited.
 bool is_pipe(int fd) {
   struct stat of {};
@@ -153,6 +162,8 @@ int main(int argc, char** argv) {
     auto const words = verb.remaining();
     auto const unknown = !words.empty() && words.front().starts_with('-');
     return misunderstood(app, unknown ? unexpected_arguments(app, verb).what() : e.what());
+  } catch (CLI::ArgumentMismatch const& e) {
+    return misunderstood(app, mismatch(e.what()));
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return printed(app, app.exit(e, std::cout, std::cerr));
     return misunderstood(app, e.what());

@@ -1,9 +1,9 @@
 #include "cli/postmortem/program_report.hpp"
 
-#include <cstring>
 #include <map>
 #include <set>
 
+#include "base/process/child.hpp"
 #include "base/text.hpp"
 #include "cli/postmortem/lanes.hpp"
 #include "cli/postmortem/page.hpp"
@@ -38,7 +38,7 @@ std::string went_wrong(json::value const& cause) {
   else if (kind == "OUT_OF_MEMORY")
     text += " was killed by the kernel because memory ran out";
   else if (kind == "SIGNAL" && signal > 0)
-    text += " was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+    text += " was killed by " + signal_name(signal);
   else
     text = shown(cause, "text");
   auto const& printed = list_of(cause, "stderr");

@@ -45,7 +45,7 @@ TEST(cli_messages, help_is_a_command_and_version_is_a_flag) {
   EXPECT_TRUE(says(built, "(GCC ") || says(built, "(Clang ")) << built;
 }
 
-TEST(cli_messages, misspelt_command_gets_a_suggestion) {
+TEST(cli_messages, misspelt_command_and_missing_value_are_named) {
   cluster c;
   struct wrong {
     words typed;
@@ -57,6 +57,8 @@ TEST(cli_messages, misspelt_command_gets_a_suggestion) {
         wrong{{"status"}, "there is no command 'status'; see 'muster jobs', 'muster tasks'"},
         wrong{{"ps"}, "there is no command 'ps'; see 'muster tasks'"},
         wrong{{"frobnicate"}, "there is no command 'frobnicate' (see 'muster --help')"},
+        wrong{{"worker", "--slots"},
+              "muster worker: --slots: the value N is missing (see 'muster worker --help')"},
         wrong{{"--url", "x", "tasks"}, "write flags after the command: muster COMMAND --url"},
         wrong{{"tasks", "--ouptut", "json"}, "unknown flag --ouptut; did you mean --output?"},
         wrong{{"submit", "f", "--timeot=1s"}, "unknown flag --timeot; did you mean --timeout?"},
