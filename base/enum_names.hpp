@@ -44,6 +44,7 @@ struct enumerator_argument {
 template <class E, class... Rows>
 consteval auto enumerators(Rows... rows) {
   constexpr auto n = sizeof...(rows) / 2;
+  static_assert(sizeof...(rows) % 2 == 0, "an enumerator or a name is missing");
   static_assert(!is_enumerator<E, static_cast<E>(n)>(), "an enumerator has no name");
   // An array, because tuples for all enumerations took a tenth of the build time.
   enumerator_argument<E> const all[] = {rows...};

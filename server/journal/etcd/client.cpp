@@ -192,7 +192,7 @@ grpc::Status client::call(member& m, milliseconds limit, attempt const& f) {
     std::lock_guard const lock(mutex_);
     if (!waiting_since_) waiting_since_ = clock::now();
   }
-  connect(m, limit);
+  connect(m, std::max(limit - call_limit_min, limit / 2));
   if (stopped_) return {grpc::StatusCode::CANCELLED, "cancelled"};
   auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
   auto s = with_token(m, std::max<milliseconds>(left, call_limit_min), f);
