@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "web/server/documentation.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -30,6 +32,7 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
     o.outlets.notices.counts = [webhooks] { return webhooks->counts(); };
   }
   o.read_only = c.is_read_only();
+  if (o.docs_dir.empty()) o.docs_dir = web::installed_documentation();
   o.outlets.charts.earlier = [&history] { return history.take_chart_points(); };
   o.outlets.charts.keep = [&history](history::chart_point const& one) { history.keep(one); };
   o.outlets.past = &history.past();

@@ -147,6 +147,9 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
             "Accept this name in Host headers");
   add_value(verb, "--allowed-origin", c.web.allowed_origins, "ORIGIN",
             "Allow pages of this origin to change state");
+  add_value(verb, "--docs-dir", c.web.docs_dir, "DIR",
+            "Serve the documentation site in this directory at /docs/ (default: the site that was "
+            "installed with this program)");
   add_value(verb, "--dashboard-dir", c.web.dashboard_dir, "DIR",
             "Serve the dashboard from this directory (for developers)");
 }
@@ -416,8 +419,8 @@ void add_serve(CLI::App& app, choice& chosen) {
       "  muster serve --cluster train:worker=8 --cluster 'eval:worker=2;heartbeat_timeout=30s'\n"
       "  muster serve --store etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/muster\n"
       "  muster serve --config muster.toml --print-config\n"
-      "SIGTERM or Ctrl-C stops the server cleanly; a second one stops it immediately. See "
-      "docs/run-a-server.md.");
+      "SIGTERM or Ctrl-C stops the server cleanly; a second one stops it immediately. The server "
+      "shows its documentation at /docs/.");
 }
 
 }  // namespace muster::cli

@@ -46,6 +46,8 @@ def main():
         with Server(root.words(program), str(root.path / "tmp"), "--data-dir", "/tmp/data",
                     ready_file="/tmp/ready.json", ready_seen=str(root.path / "tmp/ready.json")) as server:
             assert server.get("/livez")[0] == 200
+            status, site = server.get("/docs/")
+            assert status == 200 and b"Muster" in site, (status, site[:200])
             worker = subprocess.Popen(root.words(program, "worker", "--server", server.grpc),
                                       env=environment(), stderr=subprocess.DEVNULL)
             try:

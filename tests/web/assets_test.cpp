@@ -2,6 +2,7 @@
 
 #include "tests/support/temporary_directory.hpp"
 #include "tests/web/fixture.hpp"
+#include "web/server/documentation.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -119,6 +120,39 @@ TEST_F(assets, embedded_assets_are_served_plain_and_compressed) {
 #ifdef MUSTER_WITH_DASHBOARD
   EXPECT_GE(embedded_assets().size(), 5u);
 #endif
+}
+
+TEST_F(assets, documentation_is_served_from_its_directory_alone) {
+  muster::test::temporary_directory const directory;
+  directory.write("index.html", "start");
+  directory.write("page.html", "a page");
+  directory.write("script.js", "js");
+  directory.write("key.pem", "secret");
+  directory.write(".hidden.html", "secret");
+  directory.write("large.txt", std::string(documentation::file_bytes_max + 1, ' '));
+  web_options options;
+  options.docs_dir = directory.path();
+  start(options);
+  EXPECT_EQ(fetch("/docs").header("Location"), "/docs/");
+  auto const first = fetch("/docs/");
+  EXPECT_EQ(first.body, "start");
+  EXPECT_EQ(first.header("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_NE(first.header("Content-Security-Policy").find("frame-ancestors 'none'"),
+            std::string_view::npos);
+  EXPECT_EQ(fetch("/docs/", {}, std::string(first.header("ETag"))).status, 304u);
+  EXPECT_EQ(fetch("/docs/page.html").body, "a page");
+  EXPECT_EQ(fetch("/docs/script.js").header("Content-Type"), "text/javascript; charset=utf-8");
+  for (auto const* path :
+       {"/docs/none.html", "/docs/key.pem", "/docs/.hidden.html", "/docs/../index.html",
+        "/docs/%2e%2e/index.html", "/docs//index.html", "/docs/./index.html", "/docs/large.txt"})
+    EXPECT_EQ(fetch(path).status, 404u) << path;
+}
+
+TEST_F(assets, server_without_documentation_says_how_to_get_it) {
+  start();
+  auto const page = fetch("/docs/");
+  EXPECT_EQ(page.status, 404u);
+  EXPECT_NE(page.body.find("scripts/docs"), std::string::npos) << page.body;
 }
 
 TEST_F(assets, assets_can_be_served_from_a_directory) {

@@ -123,6 +123,7 @@ struct web_options {
   external_services outlets;
   bool read_only = false;
   std::string dashboard_dir;  // development only: serve the dashboard from this directory
+  std::string docs_dir;  // directory of the documentation site at /docs/; empty if there is none
   web_tls tls;
 };
 

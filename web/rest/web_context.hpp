@@ -11,6 +11,7 @@
 namespace muster::web {
 
 class asset_store;
+class documentation;
 class websocket_hub;
 struct web_metrics;
 
@@ -19,6 +20,7 @@ struct web_context {
   engine_link& engine;
   std::vector<route> const& routes;
   asset_store const& assets;
+  documentation& docs;
   web_metrics& metrics;
   websocket_hub& sockets;
   sign_in_table sign_ins{};

@@ -32,6 +32,11 @@ export function Help() {
       <Keys list={KEYS} />
       <h3>Go to a page</h3>
       <Keys list={GO} />
+      <p>
+        <a href="/docs/" target="_blank">
+          Documentation
+        </a>
+      </p>
       <label>
         <input type="checkbox" checked={shortcuts.value} onChange={(event) => setShortcuts(event.currentTarget.checked)} /> Single-letter keys
       </label>
