@@ -20,7 +20,7 @@ from markdown import blocks_of
 
 MUSTER, PYTHON, PROJECT = (pathlib.Path(word) for word in sys.argv[1:4])
 PAGE = sys.argv[4]
-SECONDS = 120
+SECONDS = 240
 SERVER = re.compile(r"^(?P<command>.*\bmuster serve\b.*&)[ \t]*$", re.M)
 WORKER = re.compile(r"^.*\bmuster worker\b.*&[ \t]*$", re.M)
 READ_ONLY = 'mount --bind /tmp /tmp && mount -o remount,bind,ro / && cd "$PWD" && exec "$0" "$@"'
@@ -60,13 +60,18 @@ def script_of(blocks, folder):
     return "\n".join(script)
 
 
-def environment_of(folder):
-    """Makes an environment with this build's program and the package as it is in the tree."""
+def environment_of(folder, with_library):
+    """Makes an environment with this build's program and the package as it is in the tree. CMake finds the C++ library
+    in it, because its `bin` is in PATH.
+    """
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", folder], check=True)
     (library,) = folder.glob("lib/python*/site-packages")
     (dependencies,) = PYTHON.parents[1].glob("lib/python*/site-packages")
     (library / "muster.pth").write_text(f"{PROJECT}/python\n{dependencies}\n")
-    (folder / "bin/muster").symlink_to(MUSTER)
+    if with_library:
+        subprocess.run(["cmake", "--install", MUSTER.parents[1], "--prefix", folder], check=True, stdout=subprocess.DEVNULL)
+    else:
+        (folder / "bin/muster").symlink_to(MUSTER)
 
 
 def run(script, top):
@@ -112,7 +117,7 @@ def main():
         script = script_of(blocks, top / "blocks")
         if not script:
             sys.exit(f"{PAGE} has no block that is run")
-        environment_of(top / "environment")
+        environment_of(top / "environment", any("find_package(muster" in b.text for b in blocks))
         status, output = run(script, top)
     if status:
         sys.exit(f"{output}\n{PAGE}: {'took too long' if status < 0 else f'exit status {status}'}")
