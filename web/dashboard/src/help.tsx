@@ -33,7 +33,7 @@ export function Help() {
       <h3>Go to a page</h3>
       <Keys list={GO} />
       <p>
-        <a href="/docs/" target="_blank">
+        <a href="/docs/" target="_blank" rel="noopener">
           Documentation
         </a>
       </p>
