@@ -1,4 +1,4 @@
-// Agents that failed first are separate from agents that failed because of them.
+// Lists the agents that failed first separately from the agents that failed because of them.
 
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';

@@ -1,4 +1,4 @@
-// Announces connection changes, new errors and new alerts to screen readers, at most once in five seconds. Changing
+// Announces connection changes, new errors and new alerts to screen readers, at most once every five seconds. Changing
 // numbers are never announced.
 
 import { effect } from '@preact/signals';
@@ -41,7 +41,7 @@ export function startAnnouncing(): void {
     if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
     errors = now;
   });
-  let known: ReadonlySet<string> | null = null; // alerts that were announced or existed before
+  let known: ReadonlySet<string> | null = null; // alerts that were announced, or existed when the page was opened
   effect(() => {
     slow.value;
     if (store.seq('attention') === null) return;

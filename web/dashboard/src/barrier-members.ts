@@ -1,4 +1,5 @@
-// Arrival times at running barriers. The WebSocket contains only counts and the first missing tasks.
+// Reads the arrival times at running barriers over REST. The WebSocket contains only counts and the first missing
+// tasks.
 
 import { useLooked } from './looked';
 import type { BarrierView } from './model/barrier-view';

@@ -25,7 +25,7 @@ export function Barriers() {
   const of = cluster();
   const wanted = query.value.trim().toLowerCase();
   const all = store.barriers.all().filter((b) => b.cluster === of?.name && (!wanted || b.id.toLowerCase().includes(wanted)));
-  const named = chosen('id').value; // opened through a link
+  const named = chosen('id').value; // the barrier that a link selects
   // The earliest deadline is the most urgent.
   const running = all.filter((b) => b.state === 'RUNNING').sort((a, b) => Number(b.id === named) - Number(a.id === named) || (a.deadline || Infinity) - (b.deadline || Infinity));
   const known = new Map(useBarrierMembers(running).map((b) => [`${b.id}#${b.counter}`, b]));

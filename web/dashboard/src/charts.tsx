@@ -1,4 +1,4 @@
-// The last five minutes come with the counters; older data and latencies are read over REST.
+// The counters contain the last five minutes; older data and latencies are read over REST.
 
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -25,8 +25,8 @@ interface Shown {
   title: string;
   unit: string;
   rows: readonly Row[];
-  times?: boolean; // values in ms, each with its own unit
-  bands?: ChartProps['bands']; // between the median and the 99th percentile
+  times?: boolean; // whether values are in ms and labels show their own units
+  bands?: ChartProps['bands']; // shaded bands, for example between the median and the 99th percentile
   text(value: number): string;
 }
 
@@ -72,7 +72,7 @@ const CHARTS: readonly Shown[] = [
 
 const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
 
-// The chart script is larger than everything needed before it.
+// The chart script is loaded late, because it is larger than all earlier scripts.
 const Drawn = lazy<ChartProps>(
   async () => (await import('./parts/chart')).Chart,
   () => null,
@@ -142,7 +142,7 @@ function useMarkers(): readonly Marker[] {
   );
 }
 
-// Parses for example "1795764980-1795765000", in seconds.
+// Parses a range in seconds, for example "1795764980-1795765000".
 function rangeOf(text: string): [number, number] | null {
   const [from, to] = text.split('-').map(Number);
   return from && to && from < to ? [from, to] : null;

@@ -81,7 +81,7 @@ export function Banners() {
 
 export const announcement = signal('');
 
-// A live region that announce.ts fills.
+// A live region whose text announce.ts sets.
 export function Announcer() {
   return (
     <p class="unseen" role="status">

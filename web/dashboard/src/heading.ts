@@ -10,7 +10,7 @@ export interface Step {
 }
 
 export const heading = signal('');
-// Parents in addition to the rail's, for example the job of a closure.
+// Parent pages in addition to the rail's entry, for example the job of a closure.
 export const trail = signal<readonly Step[]>([]);
 
 export function useHeading(text: string, above?: Step): void {

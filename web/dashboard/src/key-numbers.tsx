@@ -87,7 +87,7 @@ function TaskStates({ tasks }: { tasks: TaskTotals }) {
 
 function Failures({ counters }: { counters: Counters }) {
   const { failed, finished } = counters.rates;
-  // A few failures among thousands are normal; one in a hundred is not.
+  // A few failures among thousands are normal; one failure in a hundred is not.
   return <span class={failed > 0 && failed * 100 >= finished ? 'text-error' : ''}>{short(failed)} failed/s</span>;
 }
 

@@ -1,4 +1,4 @@
-// The list pages share code, so one script compresses better.
+// The list pages are bundled into one script, because they share code and compress better together.
 
 export { Barriers } from './barriers';
 export { Events } from './events';

@@ -16,7 +16,7 @@ export interface Looked<T> extends Look<T> {
 interface Options<T> {
   every?: number; // ms between a response and the next request
   over?(value: T): boolean; // whether the value is final
-  keep?: boolean; // list filters: keep the old response until a changed request is answered
+  keep?: boolean; // for list filters, whether to keep the old response until a changed request is answered
   read?(path: string): Promise<T>; // replaces `get` if a value needs several requests
 }
 
@@ -54,7 +54,7 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
       if (!left && !still && wait !== null) timer = setTimeout(look, wait);
     };
     wake.current = () => void look();
-    // Each typed letter changes the request; only the last request is sent.
+    // Each keystroke changes the request; only the last request is sent.
     if (looked.peek().stale) timer = setTimeout(look, TYPING_MS);
     else if (!still || looked.peek().value === null) void look();
     return () => {

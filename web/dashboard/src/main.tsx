@@ -35,7 +35,8 @@ function App() {
   );
 }
 
-// Names from users are in <bdi> elements and titles. Characters that change the text direction are shown by number.
+// User-defined names appear in <bdi> elements and titles. Characters that change the text direction are shown as code
+// points.
 const before = options.vnode;
 options.vnode = (vnode) => {
   const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
@@ -64,5 +65,5 @@ effect(() => {
   void import('./alerts/notices').then(
     ({ startNotices }) => startNotices(),
     () => {},
-  ); // the page works without notifications
+  ); // without notifications, the page works normally
 });

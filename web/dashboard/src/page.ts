@@ -1,4 +1,4 @@
-// The state of the page: the user's choices, and the signals that tell components about changes of the store.
+// The state of the page: the user's choices, and the signals that notify components about changes of the store.
 //
 // The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows need no signals:
 //   slow  twice a second, for digits: faster changes are not readable
@@ -17,7 +17,7 @@ import { Store } from './model/store';
 
 const SLOW_MS = 500;
 const SORT_MS = 1000;
-const HIDDEN_MS = 30_000; // time for which a hidden tab keeps all subscriptions
+const HIDDEN_MS = 30_000; // how long a hidden tab keeps all subscriptions
 
 export const store = new Store();
 
@@ -69,7 +69,7 @@ export function viewNow(): number {
 }
 
 export function setPaused(next: boolean): void {
-  if (next && store.tasks.stateVersion !== sortedState) sort(); // otherwise the frozen list would change once more
+  if (next && store.tasks.stateVersion !== sortedState) sort(); // otherwise, the frozen list would change one more time
   paused.value = next;
   socket.freeze(next);
 }
@@ -131,7 +131,7 @@ function ofCluster(): string | undefined {
 // Sorts at most once per second: moving rows are unreadable, and sorting is the most expensive step.
 function sortIfDue(): void {
   const stale = store.tasks.stateVersion !== sortedState || ofCluster() !== sortedOf;
-  const first = sortedSize === 0 && store.tasks.size > 0; // the first rows do not wait
+  const first = sortedSize === 0 && store.tasks.size > 0; // the first rows are sorted without delay
   if (stale && (first || performance.now() - sortedAt >= SORT_MS)) sort();
 }
 

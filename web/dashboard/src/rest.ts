@@ -1,4 +1,4 @@
-// The server's message tells whether the object ever existed.
+// The server's error message states whether the object ever existed.
 export class Gone extends Error {}
 
 export class Refused extends Error {

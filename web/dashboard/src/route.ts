@@ -22,8 +22,8 @@ export function chosen(name: string): ReadonlySignal<string> {
   return choice;
 }
 
-// An empty choice is removed from the address. Use 'replace' while the user is typing or moving in a list, so that
-// "back" leads to the previous view.
+// An empty choice is removed from the address. Use 'replace' while the user types or moves in a list, so that "back"
+// returns to the previous view.
 export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const next = new URLSearchParams(query.peek());
   for (const [name, value] of Object.entries(changes)) {
@@ -62,7 +62,7 @@ export function startRouting(): void {
   addEventListener('popstate', take);
 }
 
-// Keeps the cluster, drops the choices of the current page.
+// Keeps the selected cluster, and drops the choices of the current page.
 export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);
@@ -76,7 +76,7 @@ export const jobAddress = (job: string, more: Readonly<Record<string, string>> =
 export const programAddress = (program: string): string => one('/programs', program);
 // The server finds some closures only through their job.
 export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
-// The cluster distinguishes equal task names.
+// The address contains the cluster, because two clusters can have the same task names.
 export const workerAddress = (task: string, cluster = picked.value): string => one('/workers', task, { cluster });
 
 export function go(to: string): void {

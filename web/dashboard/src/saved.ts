@@ -1,4 +1,4 @@
-// Stored in this browser; to share a filter, send its address.
+// Saved filters are stored in this browser. To share a filter, users send its address.
 
 import { keptList } from './kept';
 
@@ -10,7 +10,7 @@ export interface SavedFilter {
   href: string;
 }
 
-// A stored address leads to a page of this server, even if the storage was manipulated.
+// Accepts only addresses of this server's pages, because the storage could have been manipulated.
 export function savedFilters(): SavedFilter[] {
   return kept.list.value.flatMap((text) => {
     const at = text.indexOf(' ');

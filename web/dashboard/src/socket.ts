@@ -45,7 +45,7 @@ export class Socket {
   private frozen = false;
   private wanted: readonly Topic[] = ['counters', 'tasks', 'jobs'];
   private subscribed = new Set<Topic>();
-  private asked = new Map<Topic, number>(); // times, by topic
+  private asked = new Map<Topic, number>(); // request times, by topic
   private rows: number[] = [];
   private retryAfter: number | null = null;
   private cancelRetry: (() => void) | null = null;

@@ -11,7 +11,7 @@ export interface Wanted {
   tasks: string;
   job: string;
   cluster: string;
-  until?: number; // 0 if open
+  until?: number; // end of the range; 0 if open
 }
 
 export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
@@ -37,7 +37,7 @@ export class StreamFeed {
   async look(wanted: Wanted): Promise<boolean> {
     const round = ++this.round;
     let fresh = this.missing(wanted);
-    if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // the past does not change
+    if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // data of a past range does not change
     const { view, now } = wanted;
     const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
     // Includes a margin on both sides for panning. A range up to now keeps growing.
@@ -61,7 +61,7 @@ export class StreamFeed {
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
-      if (round === this.round) this.stream.takeRunning(body); // a newer call reads it again
+      if (round === this.round) this.stream.takeRunning(body); // a newer call reads the data again
     }
     return true;
   }

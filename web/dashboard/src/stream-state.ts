@@ -25,7 +25,7 @@ export function currentView(): View {
   return { from: to - at.span, to };
 }
 
-// Running closures grow until now, but not far beyond the last response of the server.
+// Bars of running closures extend to the current time, but not far beyond the server's last response.
 export function liveEnd(stream: Stream): number {
   return Math.min(viewNow(), stream.now + 5000);
 }

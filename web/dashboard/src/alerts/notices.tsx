@@ -1,4 +1,5 @@
-// Browser notifications of new, persistent alerts while the dashboard is in the background. Also marks the tab icon.
+// Shows browser notifications for new, persistent alerts while the dashboard is in the background, and marks the tab
+// icon.
 
 import { effect, signal } from '@preact/signals';
 import { Notices } from '../model/notices';
@@ -11,7 +12,7 @@ import { color, repaint } from '../theme';
 import { nameOfItem } from '../model/alert-list';
 
 const KEY = 'muster.notify';
-const AT_ONCE = 3; // further alerts are shown only in the dashboard
+const AT_ONCE = 3; // notifications at once; further alerts are shown only in the dashboard
 
 // Browsers support notifications only with HTTPS and on localhost.
 const there = typeof Notification !== 'undefined' && isSecureContext;
@@ -57,7 +58,8 @@ function tell(): void {
 
 function show(row: AttentionRow): void {
   try {
-    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs show one notification
+    // Several tabs together show only one notification.
+    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' });
     notice.onclick = () => {
       window.focus();
       if (row.link) go(row.link);

@@ -11,7 +11,7 @@ interface Props {
   id: string;
   counts?: { failed: number; cancelled: number };
   retryable?: boolean;
-  stay?: boolean; // show a link to the new job instead of opening it
+  stay?: boolean; // shows a link to the new job instead of opening the job
 }
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));

@@ -9,7 +9,7 @@ import { cluster, paletteOpen, slow, store } from '../page';
 import { Mark } from '../parts/shape';
 import { choose, page, picked } from '../route';
 
-const FEW = 4; // shown without a click
+const FEW = 4; // clusters that are shown without a click
 const SHOWN = 30;
 const MANY = 1000; // tasks; "1,151/1,200" would leave no room for the name
 

@@ -2,7 +2,7 @@ import { slow, store } from '../page';
 import { Panel } from '../parts/panel';
 import { follow, picked } from '../route';
 
-// Users would mistake another cluster's data for that of the unknown cluster.
+// Shown instead of another cluster's data, which users would mistake for the unknown cluster's data.
 export function NoCluster() {
   slow.value;
   return (

@@ -14,7 +14,7 @@ import { JobTimeline } from './job-timeline';
 const PAGES = 3;
 const LIMIT = 1000;
 const SHOWN = 8;
-const EVERY = 10_000; // ms, while the job is running
+const EVERY = 10_000; // polling interval in ms while the job is running
 
 // Large jobs are read only in part.
 async function firstOf(path: string): Promise<Ran[]> {

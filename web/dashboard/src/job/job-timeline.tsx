@@ -16,7 +16,7 @@ import { Legend, useHues } from '../stream/legend';
 import { askStream, StreamFeed } from '../stream-client';
 import { looking, useLooking, zoom, type Looking } from '../stream-state';
 
-const MOST_HIGH = 264; // pixels; keeps the list of closures close
+const MOST_HIGH = 264; // maximum height in pixels, so that the list of closures stays visible
 
 // Ends at the current time while the job is running.
 const whole = (job: JobView, began: number): View => around(began, job.finished_ms || viewNow());
@@ -28,7 +28,8 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   const { stream: live } = feed.current;
   const version = useSignal(0);
   const problem = useMemo(() => signal(''), []);
-  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // the job was waiting before
+  // Before its first closure, the job was only waiting.
+  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity;
   const start = Number.isFinite(began) ? began : job.created_ms;
   const set = useRef<Looking>({ follow: false, view: whole(job, start) });
   useLooking(set.current);
@@ -50,7 +51,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   }, [old, all]);
   const stream = old ? listed : live;
   const hues = useHues(stream);
-  // Minutes cover all work of a worker, not only this job.
+  // Blocks for whole minutes are omitted, because they cover all of a worker's jobs.
   const lanes = useMemo(() => stream.lanes.filter((lane) => lane.bars.length > 0 || lane.running.length > 0).map((lane) => ({ ...lane, minutes: [] })), [stream, version.value]);
   if (lanes.length === 0 || version.value === 0) return null;
   const at = looking.value;

@@ -1,4 +1,4 @@
-// Lines of closures come from the server's disk, lines of ranks from their workers.
+// The server reads log lines of closures from its disk, and requests log lines of ranks from their workers.
 
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';

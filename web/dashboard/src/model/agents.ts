@@ -1,4 +1,4 @@
-// Lists causes of trouble first, then the affected agents.
+// Lists agents that caused a failure first, then the agents affected by the failure.
 
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from './shape';

@@ -1,7 +1,8 @@
 import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
-// live: can still be fixed; stuck: waits for help; past: has already failed.
+// A `live` problem can still be fixed, a `stuck` problem waits for the user, and a `past` problem has already caused a
+// failure.
 type Urgency = 'live' | 'stuck' | 'past';
 const STUCK = /^(no-|wish|gang|nothing-|barrier-|agents-missing|programs?-waits?$)/;
 const PAST = /^(jobs?|sessions?|programs?|run|closures?)-(failed|alone)$/;
@@ -24,7 +25,7 @@ export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.sinc
 // Returns the cluster in an alert's link; empty for the main cluster or the whole server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-// Other kinds are counted by their titles.
+// Alerts of other rules are counted by title.
 const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^worker-lost$/, 'worker lost', 'workers lost'],
   [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
@@ -43,7 +44,7 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
 const SHOWN = 5;
 const SHORT = 36; // characters of a title that replaces a count
 
-// For a single job or barrier, the count of an alert refers to closures or tasks.
+// If an alert is about a single job or barrier, its count is the number of closures or tasks.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
 
 // Returns for example "2 jobs failed, 34 closures cannot start", errors first. A single alert with a short title is
@@ -86,7 +87,7 @@ export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null 
 
 const ANNOUNCED = 3;
 
-// Returns the announcement of new alerts, and all names. On the first call, no alert is new.
+// Returns the announcement of new alerts, and the names of all alerts. On the first call, no alert is new.
 export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<string> | null): { names: ReadonlySet<string>; text: string } {
   const names = new Set(rows.map(nameOfItem));
   const found = known ? rows.filter((row) => !known.has(nameOfItem(row))) : [];
@@ -95,7 +96,7 @@ export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<stri
   return { names, text: found.length === 0 ? '' : `New alert${found.length > 1 ? 's' : ''}. ${said.join(' ')}${rest > 0 ? ` And ${rest} more.` : ''}` };
 }
 
-// Returns a command that must run on another machine and therefore has no button.
+// Returns the alert's command if it must run on another machine and therefore has no button.
 export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
 // Replaces HOST by the dashboard's host name, because the server does not know its own.

@@ -8,7 +8,7 @@ interface Run {
 
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
-const MAX_RUNS = 500; // per text; the remaining text keeps the last style
+const MAX_RUNS = 500; // maximum per text; the remaining text keeps the last style
 
 interface Style {
   colour: string;
@@ -59,7 +59,7 @@ function apply(style: Style, parameters: string): Style {
   return next;
 }
 
-// Returns the end of the sequence that begins at `at`, and its parameters if it sets colours, else null.
+// Returns the end of the sequence that begins at `at`, and its parameters if it sets colours, otherwise null.
 function sequence(text: string, at: number): { end: number; colours: string | null } {
   const c1 = text[at] !== '\u001b';
   const kind = c1 ? String.fromCharCode(text.charCodeAt(at) - 0x40) : (text[at + 1] ?? '');

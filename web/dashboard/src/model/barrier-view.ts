@@ -1,4 +1,4 @@
-// A running barrier with arrival times, from GET /clusters/{cluster}/barriers/{id}. Pure.
+// A running barrier with arrival times, as returned by GET /clusters/{cluster}/barriers/{id}. All functions are pure.
 
 import type { BarrierView } from 'muster-rest';
 import { taskName } from './agents';

@@ -1,5 +1,5 @@
-// Characters that change the direction of the following text, so that "gnp.exe" can look like "exe.png". These
-// characters and zero-width directional marks are shown by number.
+// Shows invisible directional characters as code points. These characters change the direction of the text that
+// follows, so that "gnp.exe" can look like "exe.png".
 
 const TURNING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 

@@ -1,4 +1,4 @@
-// The state of a cluster as a shape and a word, from its agents and closure workers. Pure.
+// Derives a cluster's state, as a shape and a word, from its agents and closure workers. All functions are pure.
 
 import type { Shape } from './shape';
 import { connectedOf, hasAgents } from './map-groups';

@@ -1,5 +1,5 @@
-// Folds repeated events into one line with a count: same kind and subject, with only other repeated events between
-// them.
+// Folds repeated events into one line with a count. Events repeat if they have the same kind and subject, and only
+// other repeated events lie between them.
 
 import type { EventRow } from './protocol';
 

@@ -5,7 +5,7 @@ export function count(n: number): string {
   return Number.isFinite(n) ? grouped.format(n) : NONE;
 }
 
-// "9,954", "12.4 k" or "2.42 M": at most five characters and the unit, so that the width hardly changes.
+// Formats as "9,954", "12.4 k" or "2.42 M": at most five characters and the unit, so that the width hardly changes.
 export function short(n: number): string {
   if (!Number.isFinite(n)) return NONE;
   if (n < 0) return `−${short(-n)}`;
@@ -17,7 +17,7 @@ export function short(n: number): string {
   return `${(n / 1e9).toFixed(2)} G`;
 }
 
-// "12.4 k of 98.0 k"; exact if rounding would show both as equal.
+// Formats as "12.4 k of 98.0 k"; shows exact numbers if rounding would make both look equal.
 export function outOf(part: number, whole: number): string {
   const rounded = short(part) === short(whole) && part !== whole;
   return rounded ? `${count(part)} of ${count(whole)}` : `${short(part)} of ${short(whole)}`;
@@ -69,7 +69,7 @@ export function duration(us: number): string {
   return us < 10_000 ? `${(Math.floor(us / 100) / 10).toFixed(1)} ms` : age(us / 1000);
 }
 
-// The difference of two times in whole milliseconds; smaller differences look like 0.
+// Formats the difference between two times in whole milliseconds; shorter differences are shown as 0.
 export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
 // Formats a configured duration without false precision: "5 s", "12.5 s".
@@ -113,7 +113,7 @@ export function momentAt(text: string, now: number): number | null {
   return then <= now ? then : then - 86_400_000;
 }
 
-// "2026-11-24 16:00:45 +01:00", for `title` attributes.
+// Formats as "2026-11-24 16:00:45 +01:00", for `title` attributes.
 export function moment(ms: number): string {
   const [at, offset] = wall(ms);
   return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${named(offset)}`;
@@ -136,7 +136,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// "worker:1207, worker:1208, worker:1209 and 2 more"
+// Formats as "worker:1207, worker:1208, worker:1209 and 2 more".
 export function some(names: readonly string[], shown = 3, total = names.length): string {
   const listed = names.slice(0, shown);
   const rest = total - listed.length;

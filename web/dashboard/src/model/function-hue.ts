@@ -1,5 +1,5 @@
-// Assigned in order of first occurrence on the server, repeated after twelve. Grey is used for several or unknown
-// functions.
+// Function colours, assigned in order of first occurrence on the server and reused after twelve. Several or unknown
+// functions are grey.
 
 export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'other'] as const;
 export const OTHER = HUES.length - 1;

@@ -4,7 +4,7 @@
 // sweeps back and forth. A layer of thousands of nodes, such as a map without dependencies, is folded into columns.
 
 export interface Place {
-  x: number; // unit: a node's pitch
+  x: number; // in units of a node's pitch
   y: number;
   layer: number;
 }
@@ -32,7 +32,7 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   const layers = layersOf(before, after);
   const order: number[][] = [];
   for (let node = 0; node < nodes; ++node) (order[layers[node]!] ??= []).push(node);
-  for (let n = 0; n < order.length; ++n) order[n] ??= []; // a cycle can leave a layer empty
+  for (let n = 0; n < order.length; ++n) order[n] ??= []; // if there is a cycle, a layer can be empty
   const rank = new Float64Array(nodes);
   for (const layer of order) number(layer, rank);
   for (let sweep = 0; sweep < SWEEPS; ++sweep) {

@@ -1,4 +1,5 @@
-// GET /api/v1/jobs/{id}/graph: single closures up to 2,000, otherwise a group for each function.
+// Response of GET /api/v1/jobs/{id}/graph: each closure if there are at most 2,000, otherwise a group for each
+// function.
 
 import type { Graph } from 'muster-rest';
 

@@ -1,4 +1,4 @@
-// The last five minutes, one point per second. A page can stay open for weeks, so the size is fixed.
+// Stores the last five minutes, one point per second. The size is fixed, because a page can stay open for weeks.
 
 import type { HistoryPoints } from './protocol';
 
@@ -6,9 +6,9 @@ const SERIES = ['queued', 'running', 'finished', 'failed', 'hb_p99'] as const;
 export type Series = (typeof SERIES)[number];
 
 export class History {
-  static readonly capacity = 330; // 300 are shown; the remaining points avoid a gap at the left edge
+  static readonly capacity = 330; // 300 points are shown; the remaining points avoid a gap at the left edge
   version = 0;
-  readonly seconds: number[] = []; // uPlot counts in seconds
+  readonly seconds: number[] = []; // in seconds, as uPlot requires
   readonly series: Record<Series, number[]> = { queued: [], running: [], finished: [], failed: [], hb_p99: [] };
 
   clear(): void {

@@ -9,7 +9,7 @@ export interface Ran {
   us: number;
   failed: boolean;
   function: string; // displayed name
-  called: string; // name for the server's filter
+  called: string; // function name in the server's filter
   worker: string;
 }
 
@@ -54,7 +54,7 @@ export function pictureOf(all: readonly Ran[]): Picture {
   return { n: all.length, said: SAID.map(([word, p]) => [word, percentile(sorted, p)]), bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') };
 }
 
-// The server's buckets are four per octave.
+// The server uses four buckets per octave.
 export function pictureIn(d: DurationsView): Picture {
   const binned = new Map<number, Bin>();
   for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, up_to_us, n, failed);
@@ -78,7 +78,7 @@ export function ranOf(closures: readonly ClosureView[]): Ran[] {
   });
 }
 
-// Nearest rank, as on the server (base/percentile.hpp); 0 for an empty list.
+// Returns the percentile by nearest rank, like the server (base/percentile.hpp); 0 for an empty list.
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }

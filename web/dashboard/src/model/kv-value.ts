@@ -12,7 +12,7 @@ export function asJson(text: string): string | null {
   }
 }
 
-// "00000000 68 65 6c 6c 6f … hello"
+// Formats as "00000000 68 65 6c 6c 6f … hello".
 export function asHex(bytes: Uint8Array): string {
   const lines: string[] = [];
   const end = Math.min(bytes.length, SHOWN_BYTES);

@@ -1,4 +1,4 @@
-// For canvases. Elsewhere, the browser shortens texts.
+// Shortens texts on canvases. Elsewhere, the browser shortens texts.
 
 const letters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 

@@ -31,7 +31,7 @@ export class Log {
 
   apply(message: LogBody, snapshot: boolean): void {
     const held = snapshot ? [] : this.lines;
-    const newest = held.at(-1)?.seq ?? 0; // a delta that reaches further back repeats some lines
+    const newest = held.at(-1)?.seq ?? 0; // a delta can repeat lines that were already received
     const all = withoutReplaced([...held, ...message.lines.filter((line) => line.seq > newest)]);
     this.lines = all.slice(-LINES_KEPT);
     this.earlier = message.earlier || (!snapshot && this.earlier) || all.length > LINES_KEPT;
@@ -43,7 +43,7 @@ export class Log {
   }
 }
 
-// Also returns whether several writers wrote the lines.
+// Also returns whether the lines have more than one writer.
 export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
   const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;

@@ -1,4 +1,4 @@
-// Machine data that workers report. Missing values are unknown.
+// Machine data that workers report. A missing value is unknown.
 
 import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
@@ -51,8 +51,8 @@ export const rateText = (a?: number, b?: number): string => (a === undefined || 
 
 export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
 
-// Returns an SVG path of 100 x 20 that joins known neighbours. `most` defaults to the largest value, `range` (seconds)
-// to that of all samples.
+// Returns an SVG path of 100 x 20 that joins known neighbours. `most` defaults to the largest value. `range`, in
+// seconds, defaults to the range of all samples.
 export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
   const [begin, end] = range;
   const length = Math.max(end - begin, 1);

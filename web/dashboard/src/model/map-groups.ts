@@ -1,4 +1,4 @@
-// The groups of the cluster map: closure workers by job, and agents by cluster and job.
+// Groups the cells of the cluster map: closure workers by job, and agents by cluster and job.
 
 import { plight, type Plight } from './agents';
 import type { MapGroup } from './order';
@@ -6,15 +6,15 @@ import { TASK_STATES, type AgentRow, type ClusterRow, type TaskState } from './p
 import type { Tasks } from './tasks';
 
 export interface CellGroup extends MapGroup {
-  agents?: readonly AgentRow[]; // the IDs are then positions in this list
+  agents?: readonly AgentRow[]; // if present, the IDs are positions in this list
   devices: number;
 }
 
 export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
 export type CellState = TaskState | 'UNHEARD';
 
-// The only mapping of agents to cell states. Missing agents count as registering; agents that failed because of another
-// agent's error count as in error.
+// Maps each state of an agent to a cell state. Missing agents are shown as registering; agents that failed because of
+// another agent's error are shown as failed.
 const STATE_OF: Record<Plight, CellState> = {
   victim: 'ERROR',
   late: 'LATE',
@@ -71,7 +71,7 @@ export function keptCellGroups(): typeof cellGroups {
   };
 }
 
-// Returns counts in the order of CELL_STATES. For all clusters, uses the counts of Tasks instead of reading ten
+// Returns counts, ordered like CELL_STATES. For all clusters, the counts come from Tasks, which avoids reading ten
 // thousand rows.
 export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: ClusterRow | undefined): number[] {
   const counts = of ? new Array<number>(CELL_STATES.length).fill(0) : [...tasks.counts, 0];

@@ -1,4 +1,4 @@
-// Positions are in whole device pixels, because fractional positions would cause moiré.
+// Positions are in whole device pixels, because fractional positions would cause moiré patterns.
 
 interface Block {
   left: number;

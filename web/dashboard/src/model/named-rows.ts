@@ -6,7 +6,7 @@ export interface NamedRows<Row> {
 
 export class RowSet<Row> {
   version = 0; // counts all changes
-  more = 0; // omitted by the server
+  more = 0; // number of rows that the server omitted
   private byName = new Map<string, Row>();
   private list: readonly Row[] | null = null;
 

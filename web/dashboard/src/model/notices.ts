@@ -4,12 +4,12 @@
 import { nameOfItem, urgencyOf } from './alert-list';
 import type { AttentionRow } from './protocol';
 
-export const LASTS_MS = 10_000; // shorter alerts are not shown
+export const LASTS_MS = 10_000; // alerts that last less than this are not shown
 const KNOWN_MAX = 1000;
 
 export class Notices {
   private first = new Map<string, number>(); // time of first occurrence, by name
-  private told = new Set<string>(); // shown, or existed before
+  private told = new Set<string>(); // alerts that were shown, or existed when the page was opened
 
   // Marks alerts that existed when the page was opened, or appeared while it was visible.
   known(rows: readonly AttentionRow[]): void {

@@ -1,4 +1,4 @@
-// The pages; route.ts applies them to the address.
+// Describes all pages; route.ts selects the page that the address names.
 
 import type { Topic } from './protocol';
 
@@ -6,9 +6,9 @@ export const GROUPS = ['Work', 'Cluster', 'Coordination'] as const;
 export type Group = (typeof GROUPS)[number];
 
 interface PageRow {
-  path: string; // '*' is the segment of the subject
+  path: string; // '*' stands for the subject
   title: string;
-  rail?: string; // missing if the page is reached through other pages
+  rail?: string; // missing if only other pages link to this page
   group?: Group; // section of the rail; if missing, the page is above all sections
   key?: string; // pressed after "g"
   find?: string; // label of the search field; if missing, there is no field
@@ -18,7 +18,7 @@ interface PageRow {
 
 const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
 
-// Listed in the order of the rail.
+// Listed in the same order as in the rail.
 export const PAGES = [
   { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
   { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },

@@ -4,7 +4,7 @@ export interface Found {
   kind: string;
   title: string;
   detail: string;
-  href?: string; // if missing, an action is performed
+  href?: string; // if missing, the entry is an action
   act?: () => void;
   asks?: Order; // requires confirmation
 }

@@ -1,4 +1,4 @@
-// Chart data from the live five minutes or from GET /api/v1/samples.
+// Chart data, either from the last five minutes of counters or from GET /api/v1/samples.
 
 import type { Samples } from 'muster-rest';
 import type { History } from './history';
@@ -48,7 +48,7 @@ export function fromSamples(body: SamplesBody): Points {
   return { seconds, columns };
 }
 
-// The older points are from before the page was opened or the server was restarted.
+// The older points were recorded before the page was opened or the server was restarted.
 export function joined(before: Points | null, recent: Points): Points {
   const first = recent.seconds[0] ?? Infinity;
   const n = before?.seconds.findIndex((at) => at >= first) ?? 0;
@@ -66,7 +66,7 @@ export function extremes(values: readonly (number | null)[]): { last: number | n
   return { last: values.at(-1) ?? null, most };
 }
 
-// Hides failures below one percent of the throughput: a red line along the axis would alarm without reason.
+// Hides failures below one percent of the throughput: a red line along the axis would cause needless alarm.
 export function notable(failed: readonly (number | null)[], finished: readonly (number | null)[]): (number | null)[] {
   const most = extremes(failed).most;
   return most > 0 && most * 100 >= extremes(finished).most ? [...failed] : failed.map(() => null);

@@ -1,7 +1,8 @@
 // The messages of `GET /api/v1/ws` (subprotocol muster.v1), as types and as a parser.
 //
-// The server sends state, not events: a `snap` contains a whole topic, a `d` (delta) the changes since `from`.
-// test/golden/ contains one message of each kind; the C++ code and this code are both tested against it.
+// The server sends state, not events: a `snap` message contains a whole topic, and a `d` (delta) message contains the
+// changes since `from`. test/golden/ contains one message of each kind; the C++ code and this code are both tested
+// against it.
 
 import type { Attention, BarrierView, Events, Generation, JobView } from 'muster-rest';
 import type { Counters } from './counters-protocol';
@@ -16,7 +17,7 @@ export const SUBPROTOCOL = 'muster.v1';
 const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 
-// In order of severity, by which the task list and the map sort. Only agents can be REGISTERING.
+// Ordered by severity; the task list and the map sort by this order. Only agents can be REGISTERING.
 export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
@@ -26,7 +27,7 @@ export const unfinished = (state: JobState): boolean => state === 'QUEUED' || st
 export interface Hello {
   t: 'hello';
   proto: string;
-  boot: string; // if it changes, all sequence numbers have restarted
+  boot: string; // if the boot ID changes, all sequence numbers have restarted
   now: number;
   version: string;
   cluster: string;
@@ -46,7 +47,7 @@ export interface HistoryPoints {
   hb_p99: number[];
 }
 
-// Columns of equal length, with an entry for each task.
+// Parallel arrays of equal length, with an entry for each task.
 export interface TaskRows {
   i: number[];
   cluster?: string[]; // empty or missing for the main cluster
@@ -87,16 +88,17 @@ type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
-  main: boolean; // uses the server's own port; its tasks include closure workers
+  main: boolean; // whether the cluster uses the server's own port; then its tasks include closure workers
   address: string; // address for agents; can be empty
   tasks: number;
-  has_workers: boolean; // closure workers have connected
-  failed_jobs?: number; // failed jobs and sessions, as in the list of jobs
+  has_workers: boolean; // whether closure workers have connected
+  failed_jobs?: number; // number of failed jobs and sessions, as in the list of jobs
   state: Generation['state'];
-  ends?: boolean; // still running, but its program is ending or has ended
+  ends?: boolean; // whether the cluster still runs although its program is ending or has ended
   generation: number;
   started: number;
-  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // unheard: connected, without a heartbeat since a server restart
+  // `unheard` counts connected agents that have sent no heartbeat since a server restart.
+  agents: Record<Lowercase<AgentState>, number> & { unheard?: number };
   barriers: number;
   keys: number;
   key_waits: number;
@@ -106,12 +108,12 @@ export interface ClusterRow {
 // By cluster and job, one character per task, see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
-// Missing members do not apply.
+// A missing member does not apply to the agent.
 interface AgentFares {
   state: AgentState;
   code?: string;
   error?: string;
-  casualty?: boolean; // consequence of another task's error
+  casualty?: boolean; // true if another task's error caused this failure
   late_for?: string;
   late_since?: number;
   waits: string[];
@@ -124,9 +126,9 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  unheard?: boolean; // no heartbeat since a server restart
-  // Time of the last heartbeat, if heartbeats have ended. Otherwise from the ages column, with a precision of 1/48 of
-  // the heartbeat timeout.
+  unheard?: boolean; // true if there was no heartbeat since a server restart
+  // Time of the last heartbeat if heartbeats have stopped. Otherwise computed from the ages column, with a precision of
+  // 1/48 of the heartbeat timeout.
   seen: number;
   devices: number;
   device_names?: string[];

@@ -10,7 +10,8 @@ import { isProgram, WatchedProgram, type ProgramRow } from './program-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
-// old: already applied; gap: an earlier message is missing, so the topic must be requested again.
+// An `old` message was already applied. A `gap` means that an earlier message is missing, so the topic must be
+// requested again.
 export type Outcome = 'applied' | 'old' | 'gap';
 
 export class Store {
@@ -74,7 +75,7 @@ export class Store {
       const held = this.seqs.get(message.topic);
       if (held === undefined || message.from > held) return 'gap';
       if (message.seq <= held) return 'old';
-      // from < held < seq is allowed: rows are complete, so the delta only repeats rows.
+      // A delta with from < held < seq is allowed: rows are complete, so the delta only repeats rows.
     }
     if (isLog(message.topic)) this.applyLog(message as LogMessage);
     else if (isProgram(message.topic)) this.applyProgram(message as ProgramMessage);
@@ -132,7 +133,7 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
-        for (const row of Object.values(message.rows)) row.text = bare(row.text); // texts quote program output
+        for (const row of Object.values(message.rows)) row.text = bare(row.text); // the texts can quote program output
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':

@@ -1,4 +1,4 @@
-// GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
+// Response of GET /api/v1/clusters/{c}/stragglers: the last arrivals at the newest passed barriers.
 
 import type { Stragglers } from 'muster-rest';
 import { plural } from './format';

@@ -11,7 +11,7 @@ export interface PixelPicture {
   hues: Uint8Array; // indexed by function number
   view: View;
   now: number;
-  width: number; // this and all sizes are in device pixels
+  width: number; // width in device pixels, like all sizes here
   height: number;
   laneHeight: number;
   top: number; // top of the first lane; negative if it is scrolled out of view
@@ -20,7 +20,7 @@ export interface PixelPicture {
 
 export interface Palette {
   bars: Uint32Array; // indexed by code
-  line: number; // line between lanes, and the marks of the axis
+  line: number; // colour of the line between lanes and of the axis marks
 }
 
 // Failed, cancelled and lost bars are drawn as shapes over the pixels.
@@ -34,7 +34,7 @@ export interface Bad {
 
 export interface LaneBox {
   first: number;
-  last: number; // one past the last visible lane
+  last: number; // index after the last visible lane
   air: number; // space above and below the bars of a lane
 }
 

@@ -1,5 +1,5 @@
-// The response of GET /api/v1/stream: bars in columns of equal length. Times of bars are in microseconds after base_ms.
-// A sum of short closures lasts from the first start to the last end; busy_us is their total time.
+// Response of GET /api/v1/stream: bars as parallel arrays of equal length. Times of bars are in microseconds after
+// base_ms. A sum of short closures lasts from the first start to the last end; busy_us is their total time.
 
 import type { Stream } from 'muster-rest';
 

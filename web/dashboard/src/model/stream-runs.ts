@@ -6,7 +6,8 @@ import type { Lane, Stream } from './stream';
 import type { View } from './time-view';
 
 export const HUE_COUNT = 6;
-// A code is 0 for no bar, else a kind of bar. Kinds at or above BAD take precedence if bars share a pixel.
+// A code is 0 if there is no bar; otherwise it is a kind of bar. Kinds at or above BAD take precedence if bars share a
+// pixel.
 const WHOLE = 1;
 const SUM = WHOLE + HUE_COUNT;
 const RUNS = SUM + HUE_COUNT;
@@ -54,7 +55,7 @@ function put(codes: Uint8Array, left: number, right: number, code: number): void
     for (let x = first; x < last; ++x) if (code >= codes[x]!) codes[x] = code;
     return;
   }
-  if (last - first >= 4) --last; // a gap separates adjacent bars of one function
+  if (last - first >= 4) --last; // a gap separates adjacent bars of the same function
   for (let x = first; x < last; ++x) if (codes[x]! < BAD_CANCELLED) codes[x] = code;
 }
 

@@ -1,9 +1,9 @@
-// Past and current work of each worker: bars in columns, and the bars of each lane. Plain data.
+// Past and current work of each worker: all bars as parallel arrays, and the positions of each lane's bars. Plain data.
 //
 // The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently. This
-// rule keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive in the order of
-// their ends, so only the last ends of the rows are compared. Ends are measured when messages arrive, so bars of a slot
-// can overlap slightly. There are still no more rows than slots.
+// rule keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive ordered by
+// their end times, so only the last end time of each row is compared. An end time is measured when the message arrives,
+// so bars of the same slot can overlap slightly. The number of rows still never exceeds the number of slots.
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
@@ -46,17 +46,17 @@ function columns(capacity: number) {
     state: new Uint8Array(capacity),
     row: new Uint8Array(capacity),
     count: new Uint32Array(capacity), // above 1 for a sum of short closures
-    failed: new Uint32Array(capacity), // included in `count`; includes lost closures
+    failed: new Uint32Array(capacity), // also counted in `count`; includes lost closures
     busy: new Float32Array(capacity), // ms
   };
 }
 
 export class Stream {
-  static readonly capacity = 120_000; // bars; at the limit, the oldest are removed
+  static readonly capacity = 120_000; // maximum number of bars; at the limit, the oldest bars are removed
   size = 0;
   version = 0;
   epoch = 0; // positions of bars are valid only within an epoch
-  since = 0; // bars are complete from this time
+  since = 0; // from this time on, all bars are known
   now = 0; // server time of the newest response
   next = 0; // sequence number after the newest bar
   lanes: Lane[] = []; // sorted by cluster, job and index
@@ -177,7 +177,7 @@ export class Stream {
     at.count[bar] = count;
     this.closures[bar] = closure;
     this.jobs[bar] = job;
-    if (count > 1 && mine.rows >= mine.most) ++mine.most; // next to longer bars
+    if (count > 1 && mine.rows >= mine.most) ++mine.most; // sums next to longer bars
     const row = freeRow(mine, start, end);
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);
@@ -185,7 +185,7 @@ export class Stream {
     return bar;
   }
 
-  // Removes a fifth of the bars, so that removal is rare.
+  // Removes a fifth of the bars, so that removals are rare.
   private forgetOldest(): void {
     const first = this.size - Math.floor(Stream.capacity * 0.8);
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);

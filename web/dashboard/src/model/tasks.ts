@@ -1,4 +1,4 @@
-// All tasks in columns: 10,000 rows are a dozen arrays, not 10,000 objects.
+// All tasks as parallel arrays, so that 10,000 rows need a dozen arrays instead of 10,000 objects.
 //
 // Rows are in slots 0…size-1 without gaps, in no particular order; the last row overwrites a removed row. Code that
 // refers to rows across messages must store row IDs, which are stable within a server process, not slots.
@@ -6,10 +6,12 @@
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // shown for unknown states: marked, but no alarm
+// Shown for unknown states, because REGISTERING is marked but raises no alarm.
+const UNKNOWN = TASK_STATES.indexOf('REGISTERING');
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
-// The row of a healthy task is sent again only when its heartbeat age crosses one of these limits (in intervals).
+// The row of a healthy task is sent again only when its heartbeat age crosses one of these limits, in heartbeat
+// intervals.
 const AGE_BUCKETS = [1, 2.5, 10];
 
 type Columns = ReturnType<typeof columns>;
@@ -57,9 +59,9 @@ export interface TaskView {
 export class Tasks {
   size = 0;
   version = 0; // counts all changes
-  stateVersion = 0; // a state or the rows changed
-  rowsVersion = 0; // rows were added, removed or renamed
-  jobNames: string[] = []; // includes the cluster, except for the main cluster
+  stateVersion = 0; // incremented when a state or the rows change
+  rowsVersion = 0; // incremented when rows are added, removed or renamed
+  jobNames: string[] = []; // each name includes the cluster, except for the main cluster
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
   readonly problems = new Set<number>(); // IDs of rows that are not CONNECTED
 
@@ -122,8 +124,8 @@ export class Tasks {
     return `${this.jobNames[this.at.job[slot]!]}:${this.at.index[slot]}`;
   }
 
-  // Returns the age of the last heartbeat. For a healthy row without exact updates, later heartbeats are unknown here.
-  // The server sends the row when the age crosses a limit, so the limit bounds the age.
+  // Returns the age of the last heartbeat. For a healthy row without exact updates, later heartbeats are unknown. The
+  // server sends the row when the age crosses a limit, so the age stays below that limit.
   heartbeatAge(slot: number, now: number): { ms: number; exact: boolean } {
     const ms = now - this.at.seen[slot]!;
     const bound = this.at.bound[slot]!;

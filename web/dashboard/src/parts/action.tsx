@@ -5,12 +5,12 @@ import { announcement } from '../connection';
 import { link, stands } from '../page';
 
 interface Asked {
-  title: string; // "Cancel this job?"
+  title: string; // question, such as "Cancel this job?"
   children: ComponentChildren;
-  yes: string; // "Cancel the job"
+  yes: string; // label of the button, such as "Cancel the job"
   danger?: boolean;
   run(): Promise<unknown>;
-  done?: string; // "The job was cancelled."
+  done?: string; // confirmation, such as "The job was cancelled."
 }
 
 interface Props extends Asked {
@@ -18,7 +18,7 @@ interface Props extends Asked {
   disabled?: boolean;
   why?: string; // reason why the button is disabled
   testid: string;
-  atOnce?: boolean; // without confirmation, because one click can undo the action
+  atOnce?: boolean; // no confirmation is required, because one click can undo the action
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-// Hidden from screen readers, because text next to it shows the numbers.
+// The bar is hidden from screen readers, because the text next to it contains the numbers.
 
 import type { Counts } from '../model/rest/views';
 

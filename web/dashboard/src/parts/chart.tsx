@@ -1,4 +1,4 @@
-// The only file that uses uPlot. Loaded with the first chart, because it is larger than everything needed before.
+// The only file that uses uPlot. Loaded with the first chart, because it is larger than all earlier scripts.
 
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -43,7 +43,7 @@ interface Live {
   markers: readonly Marker[];
 }
 
-const LEAST_DRAG = 8; // px; less is a click
+const LEAST_DRAG = 8; // px; a shorter drag counts as a click
 
 function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { bands = [], onCursor, onZoom }: Pick<ChartProps, 'bands' | 'onCursor' | 'onZoom'>): uPlot.Options {
   const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };

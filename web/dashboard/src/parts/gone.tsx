@@ -2,7 +2,7 @@ import type { Look } from '../model/rest/look';
 import { address, follow } from '../route';
 import { Panel } from './panel';
 
-// The server's reason for missing or outdated data.
+// Shows the server's reason for missing or outdated data.
 export function Gone({ id, what, looked, to = '/jobs', others = 'All jobs' }: { id: string; what: string; looked: Look<unknown>; to?: string; others?: string }) {
   if (!looked.problem) return looked.value === null ? <p class="calm">Loading…</p> : null;
   return (

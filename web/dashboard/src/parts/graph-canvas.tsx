@@ -17,7 +17,7 @@ interface Props {
   sentence: string;
 }
 
-// Only a small graph has room for text.
+// Text is drawn only in small graphs, because there is no room in large graphs.
 const pitchOf = ({ columns, places }: GraphLayout): Pitch => (columns <= 9 && places.length <= 60 ? { x: 200, y: 50, box: 172 } : { x: 40, y: 26, box: 0 });
 
 export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentence }: Props) {
@@ -52,7 +52,7 @@ export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentenc
   const under = (event: { clientX: number; clientY: number }): number => {
     const edge = canvas.current!.getBoundingClientRect();
     const at = camera.value;
-    if (!at) return -1; // not painted yet, here and below
+    if (!at) return -1; // not painted yet
     return nodeAt(graph, (event.clientX - edge.left - at.x) / at.zoom / pitch.x, (event.clientY - edge.top - at.y) / at.zoom / pitch.y);
   };
   const move = (x: number, y: number) => {

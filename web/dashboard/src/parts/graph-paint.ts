@@ -26,7 +26,7 @@ export interface GraphPicture {
 export interface Pitch {
   x: number;
   y: number;
-  box: number; // width of a node's box; 0 for only a shape
+  box: number; // width of a node's box; 0 if only the shape is drawn
 }
 
 const RADIUS = 8;

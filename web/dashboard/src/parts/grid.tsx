@@ -11,7 +11,7 @@ import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
-const NARROW_ROW = { plain: 54, long: 84 }; // two lines; with an additional text of two lines
+const NARROW_ROW = { plain: 54, long: 84 }; // `plain` has two lines; `long` has two more lines of text
 const MANY = 1000;
 const SPARE = 3; // rows kept beyond each edge
 
@@ -20,7 +20,7 @@ export interface Column<Row> {
   width: string; // column width in a CSS grid
   right?: boolean;
   narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns
-  sort?: string; // the server's name of the column, if rows can be sorted by it
+  sort?: string; // the server's name for the column, if rows can be sorted by it
   largest?: boolean; // the first click sorts in descending order
   says?(row: Row): string; // hidden if the content is empty for all rows
   cell(row: Row): ComponentChildren;
@@ -40,13 +40,13 @@ export interface GridProps<Row> {
   name(row: Row): string;
   kind?(row: Row): string;
   data?(row: Row): Record<`data-${string}`, string>;
-  href?(row: Row): string; // target of Enter and of a click
-  open?(row: Row): string; // target of Enter only: a click selects
+  href?(row: Row): string; // address that Enter or a click opens
+  open?(row: Row): string; // called by Enter only; a click selects the row
   chosen: string | null;
   choose(name: string | null): void;
   seen?(rows: Row[]): void; // called with the visible rows
   sorting?: Sorting;
-  old?: boolean; // the rows answer an earlier request
+  old?: boolean; // whether the rows answer an earlier request
   least?: number; // px; below this width, the list scrolls sideways, except on a phone
   empty: ComponentChildren;
 }
@@ -192,7 +192,7 @@ function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] 
   return [...left.slice(0, -1), { ...last, narrow: 'long' }];
 }
 
-// Many rows are not checked, because the check would take long.
+// Long lists are not checked, because the check would take too long.
 function speaks<Row>({ says }: Column<Row>, rows: ArrayLike<Row>): boolean {
   return !says || rows.length > MANY || placeOf(rows, (row) => says(row) !== '') >= 0;
 }

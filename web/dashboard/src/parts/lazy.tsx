@@ -1,4 +1,4 @@
-// The script of the component is loaded after the first rendering.
+// Loads the component's script after the first rendering.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -11,7 +11,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       asked = true;
       load().then(
         (component) => (loaded.value = component),
-        () => (asked = false), // the next rendering tries again
+        () => (asked = false), // the next rendering will try again
       );
     }
     const Shown = loaded.value ?? Meanwhile;

@@ -5,7 +5,7 @@ import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 interface Props {
   to: string;
   title?: string | undefined;
-  cell?: boolean; // link in a grid, where Enter opens the row, so Tab skips the link
+  cell?: boolean; // whether the link is in a grid; there, Enter opens the row, so Tab skips the link
   children: ComponentChildren;
 }
 

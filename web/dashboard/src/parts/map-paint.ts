@@ -1,5 +1,5 @@
-// Healthy cells are one path and one fill, so that ten thousand are cheap and inconspicuous. Cells with problems are
-// larger, in strong colours, with a halo.
+// Draws all healthy cells as one path with one fill, so that ten thousand cells are cheap and inconspicuous. Cells with
+// problems are larger, have strong colours, and are surrounded by a halo.
 
 import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
 import { agentState, CELL_STATES, type CellGroup } from '../model/map-groups';
@@ -24,7 +24,7 @@ export interface Picture {
 const LABEL_FROM = 24; // CSS pixels; smaller cells have no room for a number
 const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
 
-// From weak to strong; the mode selects the shade of a healthy cell.
+// Shades from weak to strong; the mode selects the shade of a healthy cell.
 const SHADES: Record<MapMode, readonly string[]> = {
   state: ['ok-cell'],
   age: ['heat0', 'heat1', 'heat2', 'heat3'],
@@ -81,7 +81,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   pen.textBaseline = 'middle';
   pen.fillStyle = color('text');
   if (picture.mode === 'state') for (const [label, x, y] of quiet) pen.fillText(label, x, y, map.cell);
-  // Cells with more severe states are drawn on top where halos overlap; unknown states are below.
+  // Cells with more severe states are drawn on top where halos overlap; unknown states are drawn below them.
   const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
   loud.sort((a, b) => rank(a) - rank(b));
   for (const cell of loud) problem(pen, map, cell);
@@ -97,7 +97,7 @@ interface Cell {
   x: number;
   y: number;
   state: number;
-  hollow: boolean; // failed as a consequence; the cause is filled
+  hollow: boolean; // true if another task caused the failure; the cause is filled
   label: string; // empty if there is no room
 }
 
@@ -126,7 +126,7 @@ function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, holl
   if (size < GLYPH_FROM || name === 'DISCONNECTED' || name === 'UNHEARD') return;
   pen.lineWidth = Math.max(1.5, size * 0.1);
   const unit = (size / 12) * (label ? 0.75 : 1);
-  const middle = top + size * (label ? 0.34 : 0.5); // the number is below
+  const middle = top + size * (label ? 0.34 : 0.5); // the number is drawn below the shape
   const at = (px: number, py: number): [number, number] => [left + size / 2 + (px - 6) * unit, middle + (py - 6) * unit];
   pen.beginPath();
   if (name === 'ERROR') {

@@ -28,7 +28,7 @@ export function WorkerFacts({ id }: { id: number }) {
   );
 }
 
-// The agent declared these devices when it registered.
+// Shows the devices that the agent declared when it registered.
 export function AgentFacts({ agent }: { agent: AgentRow }) {
   const state = plight(agent);
   const said = remark(agent);

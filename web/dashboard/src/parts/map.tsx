@@ -80,7 +80,7 @@ function Canvas() {
   const latest = useSignal(map);
   if (latest.peek() !== map) latest.value = map;
 
-  // Draws when a state, the size or a colour changes, and twice a second only in modes that show time.
+  // Redraws when a state, the size or a colour changes. In modes that show time, also redraws twice a second.
   useSignalEffect(() => {
     fast.value;
     repaint.value;

@@ -1,4 +1,4 @@
-// The CSS has the same number.
+// The CSS contains the same width.
 
 import { signal } from '@preact/signals';
 

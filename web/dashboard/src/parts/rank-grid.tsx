@@ -1,11 +1,11 @@
-// Few ranks are cards, many are small cells. One tab stop; arrow keys move within the grid.
+// Shows a few ranks as cards, and many ranks as small cells. The grid is one tab stop; arrow keys move within it.
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
 import { endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
-export const CARDS_MAX = 64; // more ranks are small cells
+export const CARDS_MAX = 64; // with more ranks, small cells are shown
 
 const told = (r: RankView): string =>
   [

@@ -17,7 +17,7 @@ import { closureOf, jobOf, StreamTip } from './stream-tip';
 const LANE = 24; // CSS pixels of a lane with one row
 const MOST_HIGH = 560;
 const NEAR = 3; // pixels next to a bar that still hit it
-const NAMES = 132; // width of the lanes' names; the CSS has the same number
+const NAMES = 132; // width of the lane names; the CSS contains the same number
 
 interface Props {
   stream: Stream;
@@ -46,7 +46,7 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
 
   useFrames(canvas, latest, top, focus, dirty);
   useEffect(() => {
-    focus.value = null; // referred to a bar by position
+    focus.value = null; // the old focus refers to a bar by position
   }, [stream.epoch]);
 
   const pointed = (event: { clientX: number; clientY: number }): Pointed | null => {
@@ -137,7 +137,7 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
-// Draws when something changed or time moved by a pixel.
+// Redraws when the data changes or time advances by a pixel.
 function useFrames(
   canvas: { current: HTMLCanvasElement | null },
   latest: { current: Latest },

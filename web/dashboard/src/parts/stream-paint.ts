@@ -97,7 +97,7 @@ function failed(pen: CanvasRenderingContext2D, x: number, y: number, w: number, 
   pen.stroke();
 }
 
-// Running closures are open at their end, which is now.
+// Draws the right ends of running closures, at the current time.
 function heads(pen: CanvasRenderingContext2D, { view, now, width, scale }: StreamPicture, lane: Lane, y: number, high: number): void {
   if (lane.running.length === 0 || now < view.from || now > view.to) return;
   const right = ((now - view.from) / (view.to - view.from)) * width;
@@ -105,7 +105,7 @@ function heads(pen: CanvasRenderingContext2D, { view, now, width, scale }: Strea
   for (const { row } of lane.running) pen.fillRect(Math.round(right - 2 * scale), y + row * high, 2 * scale, high - (lane.rows > 1 ? scale : 0));
 }
 
-// Older times: a block for each minute, as high as the worker was busy.
+// Draws a block for each minute of older times. Its height shows how busy the worker was.
 function minutes(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: Lane, y: number, h: number): void {
   const { view, width, stream, hues } = picture;
   const pixels = width / (view.to - view.from);

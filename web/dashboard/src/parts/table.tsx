@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 interface Props {
   heads?: readonly ComponentChildren[];
-  right?: number; // first column with right-aligned headings, above numbers
+  right?: number; // index of the first column with right-aligned headings, which are above numbers
   kind?: string;
   testid?: string;
   children: ComponentChildren;

@@ -1,4 +1,4 @@
-// Only the visible rows exist in the DOM. Problems come first.
+// Lists all tasks; tasks with problems come first. Only the visible rows exist in the DOM.
 
 import { age, clock, count, moment, plural } from '../model/format';
 import { fast, order, query, selected, setQuery, slow, store, viewNow, watchRows } from '../page';

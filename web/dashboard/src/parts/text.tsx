@@ -1,6 +1,6 @@
 import { count } from '../model/format';
 
-// The title contains the complete text.
+// Shortens the text visually; the title contains the complete text.
 export const Clipped = ({ text, kind = '', title = text }: { text: string | undefined; kind?: string; title?: string }) => (
   <bdi class={kind} title={title}>
     {text}

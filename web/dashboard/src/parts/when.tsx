@@ -1,4 +1,4 @@
-// Times as ages, with the exact time in the title.
+// Shows times as ages, with the exact time in the title.
 
 import { age, clock, duration, moment, msSpan } from '../model/format';
 import { slow, viewNow } from '../page';

@@ -1,4 +1,4 @@
-// For a cluster of agents that Muster did not start: runs, agents, late arrivals at barriers.
+// Shows runs, agents and late arrivals at barriers for a cluster whose agents Muster did not start.
 
 import { useMemo } from 'preact/hooks';
 import { agentName } from '../model/agents';
@@ -15,7 +15,7 @@ interface Known {
   runs: readonly RunView[];
   late: Stragglers;
 }
-const RUNS = 12; // more would be too narrow to see
+const RUNS = 12; // more runs would be too narrow to see
 const EVERY = 5000; // ms
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {

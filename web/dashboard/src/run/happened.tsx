@@ -1,4 +1,4 @@
-// For users who cannot see the canvas.
+// Lists the events of the timeline as text, for users who cannot see the canvas.
 
 import { clock, count, moment, plural } from '../model/format';
 import { Table } from '../parts/table';

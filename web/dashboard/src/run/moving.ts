@@ -1,5 +1,5 @@
-// Recomputed only if the data changed or time moved by about a pixel. Excludes rank output, which changes many times a
-// second.
+// Recomputes the timeline only if the data changed or time advanced by about a pixel. Rank output is excluded, because
+// it changes many times a second.
 
 import { useMemo } from 'preact/hooks';
 import { runTimeline, steady, type RunTimeline, type Seen } from '../model/run/timeline';

@@ -1,8 +1,8 @@
 // Draws steps in the lanes of a timeline, and the chart of step times below them. Both share the canvas, crosshair and
 // range of the lanes.
 //
-// Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands as shapes took ten times as
-// long.
+// Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands of cells as shapes took ten
+// times as long.
 
 import { boxesIn, pixelOf } from '../model/run/boxes';
 import { CHART, type Layout } from '../model/run/layout';
@@ -10,8 +10,8 @@ import { took, type RunSteps, type StepCurve } from '../model/run/steps';
 import type { Range } from '../model/run/timeline';
 import { color } from '../theme';
 
-const EDGE_PX = 4; // wider steps have an edge
-const LATE = 1.25; // times the usual duration; longer steps are shaded
+const EDGE_PX = 4; // steps wider than this have an edge
+const LATE = 1.25; // multiple of the usual duration; longer steps are shaded
 const WAIT_PX = 2; // shorter waits are not drawn
 
 export interface Sheet {

@@ -6,7 +6,7 @@ import { ticks } from '../model/time-view';
 import { color } from '../theme';
 import { paintCurve, paintSteps } from './paint-steps';
 
-// Returns null before the canvas is laid out.
+// Returns null until the canvas has been laid out.
 export function fresh(canvas: HTMLCanvasElement | null, height: number): [CanvasRenderingContext2D, number] | null {
   const pen = canvas?.getContext('2d');
   const width = canvas?.clientWidth ?? 0;

@@ -207,7 +207,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
     const { x, lane } = cross.value ?? { x: 0.5, lane: 0 };
     const zoom = (begin: number, end: number) => lookAtRange(zoomed(view, begin, end, t), 'replace');
     const step = (dx: number, dy: number) => {
-      if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // at the edge, the range moves
+      if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // at the edge, the visible range moves
       cross.value = { x: Math.min(1, Math.max(0, x + dx)), lane: Math.min(last, Math.max(0, lane + dy)) };
       crosshair.value = view.from + cross.value.x * (view.to - view.from);
     };
@@ -257,7 +257,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
 
 // Moving these two elements repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
-  const elsewhere = crosshair.value; // time in another chart
+  const elsewhere = crosshair.value; // crosshair time of another chart
   const began = drag.value;
   const x = cross.value?.x ?? (elsewhere === null ? -1 : (elsewhere - view.from) / (view.to - view.from));
   if (x < 0 || x > 1) return null;

@@ -10,7 +10,7 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // limit; for earlier attempts, only their times are drawn
+const DETAILS = 12; // limit on attempts with details; for earlier attempts, only the times are drawn
 export const SAMPLES = 720; // an hour
 export const SAMPLES_OF_MANY = 240; // limits the size of a response
 const EVERY = 5000; // ms
@@ -44,7 +44,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
 
 export interface Machines {
   machines: readonly MachineView[];
-  next_page_token?: string; // more attempts exist
+  next_page_token?: string; // set if more attempts exist
 }
 const NONE: Machines = { machines: [] };
 

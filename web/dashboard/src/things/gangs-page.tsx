@@ -1,4 +1,4 @@
-// Closures that may wait forever.
+// Lists closures that might wait forever.
 
 import { count, plural } from '../model/format';
 import { needsText, type Gang, type Demand } from '../model/rest/demand';

@@ -47,7 +47,7 @@ interface TableProps {
 }
 
 export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
-  if (all.length === 0) return null; // older workers report nothing
+  if (all.length === 0) return null; // older workers do not report machine data
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
   const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent per second', 'Read / written per second'];
   const note = zoomed ? (
@@ -122,7 +122,7 @@ interface FigureProps extends Range {
   at: number | null;
 }
 
-const LEAST_DRAG = 0.05; // fraction of the width; less is a click
+const LEAST_DRAG = 0.05; // fraction of the width; a shorter drag counts as a click
 
 function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
   const began = useRef<number | null>(null);

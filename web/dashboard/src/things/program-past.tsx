@@ -22,7 +22,7 @@ const ENDS: Record<AttemptView['end'], string> = {
 };
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
-  const looked = useSignal(0); // an attempt; 0 if none
+  const looked = useSignal(0); // selected attempt; 0 if none is selected
   const range = lookedAt();
   const shown = range ? all.filter((a) => a.begun_ms <= range.to && (a.ended_ms ?? Infinity) >= range.from) : all;
   return (

@@ -1,4 +1,4 @@
-// Read only on request, because sampling takes the worker's time.
+// Stacks are read only on request, because sampling uses the worker's time.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

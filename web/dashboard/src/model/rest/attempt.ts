@@ -3,7 +3,7 @@ import { count, span } from '../format';
 import { rankLabel } from './programs';
 import { whoStands, whyNotWhole } from './stacks';
 
-// Cluster events have other kinds than program events.
+// The kinds of cluster events differ from the kinds of program events.
 export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'][number], 'kind'> & { kind: string })[] };
 
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));

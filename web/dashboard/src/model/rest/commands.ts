@@ -1,4 +1,4 @@
-// Command lines that do the same as the page.
+// Builds command lines that are equivalent to the page's actions.
 
 import { unfinished } from '../protocol';
 import { over, type ProgramView } from './programs';
@@ -9,7 +9,7 @@ type Lines = [what: string, line: string][];
 // Quotes text for a shell.
 export const quoted = (text: string): string => (/^[\w.,:/@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-// As one would type it.
+// Returns the command line as a user would type it.
 export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
 
 export function jobCommands(job: JobView, origin: string): Lines {
@@ -63,7 +63,7 @@ export function workerCommands(task: string, cluster: string, main: boolean, ori
   ];
 }
 
-// "worker:3" -> ["worker", "3"]; names may hold colons.
+// Splits "worker:3" into ["worker", "3"]; job names can contain colons.
 export function splitTask(task: string): [job: string, index: string] {
   const at = task.lastIndexOf(':');
   return at < 0 ? [task, ''] : [task.slice(0, at), task.slice(at + 1)];

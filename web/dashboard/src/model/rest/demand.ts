@@ -6,7 +6,7 @@ import { pairs } from '../format';
 export type Gang = Gangs['gangs'][number];
 export type Demand = Wishes['wishes'][number];
 
-// "only on worker:3, zone=a, gpu=2"
+// Formats as "only on worker:3, zone=a, gpu=2".
 export function needsText({ task, labels, resources }: Demand['needs']): string {
   return [task && `only on ${task}`, pairs(labels), pairs(resources)].filter(Boolean).join(', ') || 'the function';
 }

@@ -1,5 +1,5 @@
 // On the server, a job is RUNNING from the time when a worker gets its first closure. For users, a job is running only
-// while one of its closures is.
+// while one of its closures is running.
 
 import { unfinished, type JobState } from '../protocol';
 
@@ -7,7 +7,8 @@ export type Doing = 'Stopping' | 'Queued' | 'Running' | 'Waiting' | 'Idle' | 'Su
 
 const ENDS: Partial<Record<JobState, Doing>> = { SUCCEEDED: 'Succeeded', FAILED: 'Failed', CANCELLED: 'Cancelled' };
 
-// `waiting` counts the closures that no worker runs. A session without closures is idle: its client may submit more.
+// `waiting` counts the closures that are not running on any worker. A session without closures is idle: its client may
+// submit more.
 export function doing(job: { state: JobState; stopping?: boolean | undefined }, running: number, waiting: number): Doing {
   if (!unfinished(job.state)) return ENDS[job.state] ?? 'Idle';
   if (job.stopping) return 'Stopping';

@@ -28,5 +28,5 @@ export function pieces(text: string, tasks: readonly string[] = []): Piece[] {
   return all;
 }
 
-// A value has the number of its closure.
+// A value has the same number as its closure.
 export const closureIn = (piece: Piece): string => closureOf(piece.text);

@@ -6,12 +6,12 @@ import { count } from '../format';
 export interface Page<Row> {
   rows: readonly Row[];
   next: string; // token of the next page; empty at the end
-  lookedAt: number; // 0 if the server does not report it
-  of: number; // rows without the filter
+  lookedAt: number; // number of rows the server examined; 0 if not reported
+  of: number; // number of rows without the filter
 }
 
 export interface Listing<Row> extends Page<Row> {
-  more: boolean; // the page is not full; the next page continues
+  more: boolean; // whether the next page continues this page, which is not full
 }
 
 const ROUNDS = 12;
@@ -23,7 +23,7 @@ export async function readOn<Row>(limit: number, from: string, read: (token: str
   let lookedAt = 0;
   for (let round = 1; ; ++round) {
     const page = await read(token);
-    // Rows can exceed the limit only if the server ignores it.
+    // The number of rows can exceed the limit only if the server ignores the limit.
     rows.push(...page.rows);
     lookedAt += page.lookedAt;
     token = page.next;
@@ -34,7 +34,7 @@ export async function readOn<Row>(limit: number, from: string, read: (token: str
 
 export const one = (many: string): string => many.replace(/s$/, '');
 
-// "1 to 100 of 50,000 closures", "3 closures fit"
+// Formats as "1 to 100 of 50,000 closures" or "3 closures fit".
 export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>, at: number, many: string, filtered: boolean): string {
   const n = rows.length;
   const what = n === 1 && of <= 1 && at === 0 ? one(many) : many;

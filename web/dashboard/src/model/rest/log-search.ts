@@ -35,10 +35,10 @@ const JOBS_MAX = 4; // limit of jobs with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
-// A search without a text needs a job, a program or a time.
+// A search without a text requires a job, a program or a time range.
 export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
 
-// Rank output has no time and no job.
+// Rank output has no time stamps and does not belong to a job.
 export const looksInPrograms = (w: Wanted): boolean => w.where !== 'closures' && !w.job && !w.from && !w.to;
 export const looksInClosures = (w: Wanted): boolean => w.where !== 'programs' && !w.program && !w.rank && !w.attempt;
 
@@ -68,7 +68,7 @@ export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '',
 
 export const LINES_MAX = 2000; // limit for each source
 const STEP = 100;
-const PAGES_MAX = 20; // per step; pages can be empty
+const PAGES_MAX = 20; // limit per step, because pages can be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 
@@ -100,9 +100,10 @@ const SHOWN = 600;
 const BEFORE = 120; // characters before the first match in a longer line
 const MARKS_MAX = 50;
 
-const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // the server compares in the same way
+// The server ignores case in the same way.
+const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase());
 
-// Marks the matches; of a long line, returns the part around the first match.
+// Marks the matches. If the line is long, returns only the part around the first match.
 export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {
   const line = bare(printed);
   const fold = exact ? (text: string) => text : lower;

@@ -19,7 +19,7 @@ export const mayGoOn = (w: LogWindow): boolean => w.known && w.to < w.size && w.
 
 export const above = (w: LogWindow): [offset: number, bytes: number] => [Math.max(0, w.from - PIECE), Math.min(PIECE, w.from)];
 
-// If the worker has dropped the requested output, the piece is longer than requested or begins later.
+// If the worker has dropped the requested output, the chunk is longer than requested or begins later.
 export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known || piece.offset >= w.from || piece.next_offset !== w.from) return { ...w, from: 0, size: Math.max(w.size, piece.size) };
   return { ...w, from: piece.offset, before: piece.data + w.before, size: Math.max(w.size, piece.size) };

@@ -1,7 +1,7 @@
 export interface Look<T> {
   of: string; // current request; empty if there is none
-  value: T | null; // kept when a later request fails
-  stale: boolean; // the value answers an earlier request
+  value: T | null; // last value; kept when a later request fails
+  stale: boolean; // true if the value answers an earlier request
   problem: string;
   gone: boolean;
   failures: number;
@@ -11,7 +11,7 @@ export function nothing<T>(of = ''): Look<T> {
   return { of, value: null, stale: false, problem: '', gone: false, failures: 0 };
 }
 
-// A list whose filter changed keeps its rows until the new rows arrive.
+// When a list's filter changes, the old rows are kept until the new rows arrive.
 export function asked<T>(held: Look<T>, of: string, keep: boolean): Look<T> {
   if (held.of === of) return held;
   return keep && of !== '' && held.value !== null ? { ...nothing<T>(of), value: held.value, stale: true } : nothing(of);

@@ -1,4 +1,4 @@
-// Per-worker values by worker; workers with problems come first.
+// Lists per-worker values by worker; workers with problems come first.
 
 import { failureLine } from './closures';
 import type { PerWorkerView } from './views';
@@ -18,7 +18,7 @@ export function worstFirst(parts: readonly Part[]): Part[] {
 
 const WORDS: Record<ValueStatus, string> = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' };
 
-// "queued behind etl.slow" if the worker runs another closure first.
+// Returns for example "queued behind etl.slow" if the worker runs another closure first.
 export const standing = (c: Part): string => (c.queued_behind ? `queued behind ${c.queued_behind}` : WORDS[c.status]);
 
 export const ready = (v: PerWorkerView): number => v.components.filter((c) => c.status === 'READY').length;

@@ -1,4 +1,4 @@
-// The server's sentences are also shown on the command line.
+// Adapts sentences of the server, which are also written for the command line.
 
 import { age } from '../format';
 

@@ -5,7 +5,7 @@ export type Preview = ValuePreview;
 
 export interface Shown {
   text: string;
-  note: string; // shown instead of the text
+  note: string; // note that is shown instead of the text
   truncated: boolean;
   shown: number; // bytes
 }

@@ -93,7 +93,7 @@ export function endOf(r: RankView): string {
 // Returns the barrier at which other ranks wait for this rank, or an empty string.
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
-// "step 120, 35 ms each"; empty if the rank reports no steps.
+// Returns for example "step 120, 35 ms each"; empty if the rank reports no steps.
 export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
 
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
@@ -114,7 +114,7 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
   return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
 }
 
-// "worker:3" alone would look like the worker of that name.
+// The label includes the rank, because "worker:3" alone would look like a worker's name.
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
@@ -128,11 +128,11 @@ export function stepTo(key: string, at: number, n: number, across: number): numb
 
 export interface Tail {
   text: string;
-  cut: boolean; // earlier output exists
+  cut: boolean; // whether earlier output exists
   next: number;
   known: boolean;
   complete: boolean;
-  behind: boolean; // more output is available
+  behind: boolean; // whether more output is available
 }
 const TAIL_MAX = 200_000; // characters shown
 

@@ -7,7 +7,7 @@ export interface Sample {
 }
 
 const WINDOW_MS = 30_000;
-const LEAST_MS = 3000; // a shorter window would show bursts
+const LEAST_MS = 3000; // minimum window, because a shorter window would show bursts
 const LEAST_DONE = 3;
 
 export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
@@ -28,7 +28,7 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
   return last.at - created >= LEAST_MS && last.done >= LEAST_DONE ? (last.done * 1000) / (last.at - created) : null;
 }
 
-// "1.2 k a second · about 4m 10s left"
+// Formats as "1.2 k a second · about 4m 10s left".
 export function pace(counts: Counts, rate: number | null): string {
   const left = counts.total - doneOf(counts);
   if (left <= 0 || rate === null) return '';

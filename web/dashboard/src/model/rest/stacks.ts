@@ -7,7 +7,7 @@ export type StackGroup = ProgramStacks['groups'][number];
 
 const NAMED_MAX = 8;
 
-// "rank 0, rank 3 and 12 others"
+// Formats as "rank 0, rank 3 and 12 others".
 export function whoStands(group: StackGroup): string {
   const names = group.ranks.slice(0, NAMED_MAX).map(rankLabel);
   const rest = group.ranks.length - names.length;

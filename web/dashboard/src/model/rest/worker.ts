@@ -26,9 +26,9 @@ export function standing(w: WorkerView): { word: string; why: string; kind: 'err
 }
 
 export interface MinuteBar {
-  succeeded: number; // 0 to 1 of the tallest bar
+  succeeded: number; // fraction (0 to 1) of the tallest bar's height
   failed: number;
-  busy: number; // share of all its slots
+  busy: number; // busy fraction of all slots
   title: string;
 }
 

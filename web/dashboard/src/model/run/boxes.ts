@@ -9,7 +9,7 @@ export function pixelOf(ink: string, alpha: number): number {
 
 type Box = (from: number, to: number, top: number, high: number, pixel: number) => void;
 
-// Times are within the view.
+// Begin and end times are clipped to the view.
 export function boxesIn(image: Uint32Array, columns: number, rows: number, view: Range, scale: number): Box {
   const each = columns / (view.to - view.from);
   return (from, to, top, high, pixel) => {

@@ -11,22 +11,22 @@ export interface Strip {
 }
 export interface Layout {
   height: number;
-  each: number; // pixels of a lane; below 1 if there are many
+  each: number; // height of a lane in pixels; less than 1 if there are many lanes
   tops: readonly number[];
   names: readonly { top: number; text: string }[]; // ranks with hosts, or only hosts if space is short
   strips: readonly Strip[];
   chart: number; // top of the chart of steps; -1 if there is none
 }
 
-export const LANES_MAX = 384; // pixels of all lanes together
+export const LANES_MAX = 384; // total height of all lanes in pixels
 export const STRIP = 22;
 export const AXIS = 18;
 export const CHART = 46;
 const LINE = 13; // height of a name
-export const STRIPS_MAX = 12; // above this number of hosts there are no strips, to leave room for lanes
+export const STRIPS_MAX = 12; // with more hosts, strips are omitted to leave room for lanes
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
-  const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; problems are then drawn on top
+  const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; then problems are drawn on top
   const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
@@ -65,7 +65,7 @@ export function laneAt({ tops, each }: Layout, y: number): number {
   return n < 0 ? tops.length - 1 : n;
 }
 
-// "3.1 of 8 cores, memory 41.0% of 64 GB"; empty if unknown.
+// Returns for example "3.1 of 8 cores, memory 41.0% of 64 GB"; empty if unknown.
 export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
   const one = strips.find((s) => s.host === host)?.machine;
   const m = one && machineThen(one, at);

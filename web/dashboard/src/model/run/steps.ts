@@ -1,4 +1,4 @@
-// Steps of ranks over time: single steps if there are few, otherwise the number and duration of steps in each time
+// Steps of ranks over time: each step if there are few steps, otherwise the number and duration of steps in each time
 // bucket.
 
 import type { RunTimeline } from 'muster-rest';
@@ -11,7 +11,7 @@ export type MetView = RunTimeline['barriers'][number];
 // A drawn cell: a step, several short steps, or a bucket in which steps ended.
 export interface StepCell extends Range {
   rank: number;
-  step: number; // -1 for several
+  step: number; // -1 if the cell contains several steps
   n: number;
   median: number; // ms
   longest: number; // ms
@@ -20,7 +20,7 @@ export interface StepCell extends Range {
 export interface RunSteps {
   cells: readonly StepCell[];
   usual: number; // ms; 0 if unknown
-  until: number; // later data was not read
+  until: number; // time up to which data was read
   met: readonly MetView[];
 }
 export const NO_STEPS: RunSteps = { cells: [], usual: 0, until: Infinity, met: [] };
@@ -57,9 +57,9 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // if there are more, evenly distributed ranks are used
+const OF_RANKS = 64; // with more ranks, only evenly distributed ranks are used
 
-// The median of the ranks, and the longest step of any rank, for each bucket.
+// For each bucket, the median step time of the ranks and the longest step of any rank.
 export interface StepCurve {
   median: (number | null)[];
   longest: (number | null)[];
@@ -116,7 +116,7 @@ export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: num
   return cell.step >= 0 ? `step ${count(cell.step)} took ${took(cell.longest)}${slow}` : `${plural(cell.n, 'step')}, median ${took(cell.median)}, longest ${took(cell.longest)}${slow}`;
 }
 
-// The barrier was open at this time, or shortly before.
+// Returns a barrier that was open at this time, or shortly before.
 export function metAt(met: readonly MetView[], rank: number, at: number, near: number): string {
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';

@@ -14,7 +14,7 @@ export interface Range {
 export interface RunSpan extends Range {
   lane: number;
   attempt: number;
-  colour: string; // a token of tokens.css
+  colour: string; // name of a colour in tokens.css
   text: string;
 }
 export interface RunGap extends Range {
@@ -22,7 +22,7 @@ export interface RunGap extends Range {
 }
 export type MarkKind = 'failed' | 'alert' | 'stop' | 'late' | 'event';
 export interface RunMark {
-  lane: number; // -1 for all
+  lane: number; // -1 for all lanes
   at: number;
   kind: MarkKind;
   text: string;
@@ -33,7 +33,7 @@ export interface RunBarrier extends Range {
   late: boolean;
   text: string;
 }
-// A member of an open barrier, which waits or for which others wait.
+// A member of an open barrier. It is waiting, or other members are waiting for it.
 export interface RunWait extends Range {
   lane: number;
   awaited: boolean;
@@ -55,7 +55,8 @@ export interface Seen {
   each?: 'run' | 'attempt';
 }
 
-export const LATE_MS = 500; // delay after half of the members; above it, the barrier's line is red
+// Delay after the arrival of half of the members; above this delay, the barrier's line is red.
+export const LATE_MS = 500;
 
 const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
   NONE: ['running', 'running'],
@@ -83,7 +84,7 @@ const EVENTS: Record<string, string> = {
 };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
-  alert: ['late', 'alert', 'outlined'], // distinct from "late"
+  alert: ['late', 'alert', 'outlined'], // outlined, because it has the same colour as "late"
   stop: ['disconnected', 'stop'],
   late: ['late', 'late'],
   event: ['restarting', 'event'],
@@ -245,7 +246,7 @@ export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = '
 
 const LEAST_MS = 250;
 
-// Rounds down to steps of at most a pixel's time, so that the result stays equal between frames.
+// Rounds down to steps of at most one pixel's duration, so that the result is the same in consecutive frames.
 export function steady(now: number, began: number, width: number): number {
   const pixel = (now - began) / Math.max(300, width);
   const step = LEAST_MS * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / LEAST_MS))));
