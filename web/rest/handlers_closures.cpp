@@ -168,7 +168,8 @@ void add_closure_routes(std::vector<route>& to) {
                    "only closures in this state; UNFINISHED and ENDED_BADLY match several states"),
                {"function", query_kind::text, "only closures with this function or display name"},
                {"worker", query_kind::text,
-                "only closures whose newest attempt runs or ran on this task, such as worker:3"},
+                "only closures whose newest attempt is running or ran on this task, such as "
+                "worker:3"},
                {"q", query_kind::text,
                 "only closures whose function, error or id contains this text; case-insensitive"},
                choice_parameter("sort", sorts, "sort key; default index"),

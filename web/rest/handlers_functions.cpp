@@ -48,7 +48,7 @@ void add_function_routes(std::vector<route>& to) {
                    .responds_with("Gangs", schema_of<core::gangs_view>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/wishes", list_unmet_demand, "listWishes",
-                   "List the resources that queued closures need and no connected worker has")
+                   "List the resources that queued closures need but no connected worker has")
                    .with({cluster_parameter})
                    .responds_with("Wishes", schema_of<core::unmet_demand_view>)
                    .also(404, "No such cluster"));

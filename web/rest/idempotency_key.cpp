@@ -65,7 +65,7 @@ std::optional<problem> take_idempotency_key(request const& req, std::string& key
   if (given.size() > core::idempotency_key_bytes_max)
     return too_many_bytes("Idempotency-Key", given, core::idempotency_key_bytes_max);
   if (!key.empty() && key != given)
-    return impossible("Idempotency-Key", "the body has a different 'idempotency_key'");
+    return impossible("Idempotency-Key", "the body contains a different 'idempotency_key'");
   key = given;
   return {};
 }

@@ -203,7 +203,7 @@ void members(member_list const& m, history_stream const& s) {
     of("busy_ms", f.busy);
   });
   m.some("left_out", s.left_out,
-         "closures of workers that were omitted to limit the size of the response");
+         "number of closures whose workers were omitted to limit the size of the response");
 }
 
 }  // namespace muster::web

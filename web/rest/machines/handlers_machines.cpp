@@ -169,19 +169,20 @@ void add_machine_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/machines", list_machines, "listMachines",
           "Get CPU, memory, GPUs, network and disks of the server and of workers")
-          .with({{"cluster", query_kind::text, "only machines of this cluster"},
-                 {"task", query_kind::text, "only the machine of this worker, such as worker:3"},
-                 {"host", query_kind::text, "only machines of this host"},
-                 {"samples", query_kind::number,
-                  "samples of the last hour to include with each machine, one per 5 s; limits a "
-                  "page to 50 machines",
-                  0, samples_max},
-                 {"program", query_kind::text,
-                  "only one machine per host that runs or ran ranks of this program (prog_…)"},
-                 from_parameter,
-                 to_parameter,
-                 limit_parameter,
-                 page_token_parameter("m")})
+          .with(
+              {{"cluster", query_kind::text, "only machines of this cluster"},
+               {"task", query_kind::text, "only the machine of this worker, such as worker:3"},
+               {"host", query_kind::text, "only machines of this host"},
+               {"samples", query_kind::number,
+                "number of samples from the last hour to include for each machine, one per 5 s; "
+                "limits a page to 50 machines",
+                0, samples_max},
+               {"program", query_kind::text,
+                "only one machine per host that is running or ran ranks of this program (prog_…)"},
+               from_parameter,
+               to_parameter,
+               limit_parameter,
+               page_token_parameter("m")})
           .responds_with("MachinePage", schema_of<recorded_machines>)
           .also(404, "No such cluster or program")
           .also(409, "With a time: the server does not store history")

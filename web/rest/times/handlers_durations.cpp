@@ -79,7 +79,7 @@ coro::task<response> get_durations(web_context& context, exchange& ex) {
 
 void add_duration_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/durations", durations::get_durations, "getJobDurations",
-                   "Get the durations of executions of a job or session, by function and worker")
+                   "Get the execution durations of a job or session, by function and worker")
                    .responds_with("JobDurations", schema_of<durations::view>));
 }
 

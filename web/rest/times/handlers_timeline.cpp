@@ -49,7 +49,7 @@ void members(member_list const& m, view const& v) {
             "came_us", b.what.came, [](meeting::arrival const& a) { return a.after_us; },
             "arrival time of each of these ranks, relative to the first arrival of any rank");
       },
-      "barriers within the period at which all ranks arrived, newest first");
+      "barriers at which all ranks arrived within the period, newest first");
 }
 
 void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t attempt,

@@ -82,7 +82,7 @@ void session_requests::retry(retry_job& e) {
   again.spec.retry_of = s->id;
   again.spec.submitted_by = std::move(e.submitted_by);
   if (auto const bad = admission_.valid(again.closures, again.spec); !bad.ok())
-    return refuse("cannot run again: " + bad.message);
+    return refuse("the job cannot run again: " + bad.message);
   if (!e.name.empty()) again.spec.name = std::move(e.name);
   open(again);
 }
