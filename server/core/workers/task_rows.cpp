@@ -177,7 +177,7 @@ result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reck
 
   if (!make_room())
     return status{code::resource_exhausted, "the server has " + std::to_string(rows_.size()) +
-                                                " tasks, the limit (--tasks-max)"};
+                                                " tasks, which is the limit (--tasks-max)"};
   auto row = std::make_unique<task_row>();
   t = row.get();
   t->row = ++wide_.last_row;
