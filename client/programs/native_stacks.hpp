@@ -1,7 +1,7 @@
 // Samples the native stacks of non-Python processes and of Python processes that do not respond.
 // The worker copies their registers and stacks (base/process/native). A reader process maps the
-// copies to functions. Because it parses untrusted files, it has the rights of the ranks' user and
-// none of the worker's secrets.
+// copies to functions. Because it parses untrusted files, it runs as the ranks' user and has no
+// access to the worker's secrets.
 //
 // Any thread. of() waits for the reader process and kills it at the deadline.
 #pragma once

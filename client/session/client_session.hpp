@@ -51,7 +51,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Waits for at most connect_timeout. Throws the same errors as throw_if_over().
   void wait_open();
   std::string id() const;
-  /// Waits until the link has ended. Needs no deadline, because the link has one or was cancelled.
+  /// Waits until the link has ended. Needs no deadline, because the link has a deadline or was
+  /// cancelled.
   void wait_ended();
 
   // Called by the link; engine thread.
@@ -66,7 +67,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
     milliseconds grace;  // how long the server keeps the session after a broken stream
   };
   standing now() const;
-  /// Called once, last: no further stream will be opened. `reason` is empty after a normal end.
+  /// Called once, as the last callback, when no further stream will be opened. `reason` is empty
+  /// after a normal end.
   virtual void ended(std::string const& reason) = 0;
 
  protected:
@@ -134,14 +136,14 @@ class client_session : public std::enable_shared_from_this<client_session> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;                // notified of any change that threads wait for
   std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
-  std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed after the mutex is released
+  std::vector<std::shared_ptr<waiting>> ready_;  // coroutines to resume after the mutex is released
 
   /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
   /// room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
   bool streaming_ = false;  // whether new calls are added to out_ immediately
   bool writing_ = false;
-  bool half_close_ = false;  // half-close the stream once out_ is empty
+  bool half_close_ = false;  // whether to half-close the stream once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
   std::vector<std::string_view> names_;
 

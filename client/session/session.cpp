@@ -55,7 +55,7 @@ class session::stream final : public detail::client_session {
     if (m.has_opened()) {
       lock held(mutex_);
       take_opened(m.opened());
-      if (waits_for_open_) wake();  // calls are waiting
+      if (waits_for_open_) wake();  // calls may be waiting for the session to open
       changed(held);
     }
     try {
@@ -207,12 +207,12 @@ class session::stream final : public detail::client_session {
 
   outcome_handler const on_outcome_;
   client_engine& engine_;  // kept alive by the session object
-  failure failure_;        // of the outcome that is being delivered; engine thread
+  failure failure_;        // failure of the outcome that is being delivered; engine thread
   /// Whether calls wait until a server has opened the session. Needed for a list of servers,
   /// because an inactive server does not accept calls.
   bool const waits_for_open_;
-  v1::SessionRequest open_;  // first request to each server
-  bool open_sent_ = false;   // on this server's stream; engine thread
+  v1::SessionRequest open_;  // first request on each server's stream
+  bool open_sent_ = false;   // whether open_ was sent on the current stream; engine thread
 
   // The mutex protects the following members. Handlers on the stream thread can exceed the limits
   // of out_ by about one entry per outcome.

@@ -1,4 +1,4 @@
-// Message columns common to all kinds of sessions.
+// Parallel arrays of messages, for all kinds of sessions.
 #pragma once
 
 #include "client/wire.hpp"
@@ -17,8 +17,8 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
   return position;
 }
 
-/// Appends the display name and hash of the last call, at `position`; an empty name means none.
-/// Refers to a recent equal entry of the same message, if any.
+/// Appends the display name and hash of the last call, at `position`; an empty name means no
+/// display name. Refers to a recent equal entry of the same message, if any.
 inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
                          std::string_view hash) {
   constexpr int looked_at = 16;
@@ -37,7 +37,7 @@ inline void add_callable(v1::SessionRequest& m, int position, std::string_view n
   m.add_callable_of(static_cast<std::uint32_t>(size + 1));
 }
 
-/// Returns an error if the outcome columns differ in length, otherwise an empty string. If
+/// Returns an error if the outcome arrays differ in length, otherwise an empty string. If
 /// `resumable`, each outcome must have an ID.
 inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   int const n = m.token_size();

@@ -115,7 +115,7 @@ coro::task<grpc::Status> session_link::serve_one_stream() {
   auto const& settings = session_->settings();
   stream_ = std::make_unique<server_stream>(engine_, settings.server, settings.tls, settings.token,
                                             "/muster.v1.CoordinatorService/Session", side);
-  stream_->context().set_wait_for_ready(true);  // deadline_ cancels it
+  stream_->context().set_wait_for_ready(true);  // deadline_ cancels a call that waits too long
   auto const status = co_await stream_->run();
   violation_ = stream_->violation();
   stream_.reset();

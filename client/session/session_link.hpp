@@ -47,7 +47,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   backoff backoff_;
   v1::SessionResponse message_;
   bool was_open_ = false;
-  bool ending_ = false;  // the session is being closed, within a deadline
+  bool ending_ = false;  // the session is closing and must finish before a deadline
   bool gave_up_ = false;
   std::string violation_;
   std::chrono::milliseconds given_{0};

@@ -1,5 +1,5 @@
-// A cancellable operation: a user's call, an agent's heartbeats, or an agent's error poll. Local
-// variable of the operation's coroutine. Engine thread only.
+// A cancellable operation: a user's call, an agent's heartbeats, or an agent's error poll. The
+// ticket is a local variable of the operation's coroutine. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -21,7 +21,7 @@ class ticket {
     closed,  // the agent was shut down or destroyed
   };
 
-  /// `all`, if not null, must outlive the ticket.
+  /// If `all` is not null, it must outlive the ticket.
   ticket(coro::engine_context& engine, std::set<ticket*>* all) : pause_(engine), all_(all) {
     if (all_) all_->insert(this);
   }
@@ -30,7 +30,8 @@ class ticket {
   }
   ticket(ticket const&) = delete;
 
-  /// The first reason counts. The engine's loop resumes a suspended coroutine.
+  /// Ends the operation for this reason; later reasons are ignored. The engine's loop resumes a
+  /// suspended coroutine.
   void cut_short(cut why) {
     if (why_ == cut::none) why_ = why;
     if (context_ != nullptr) context_->TryCancel();

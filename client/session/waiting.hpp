@@ -24,8 +24,8 @@ namespace muster::detail {
 
 class waiting {
  public:
-  /// Resumes the coroutine on its own executor; only the first call has an effect. Any thread,
-  /// without locks.
+  /// Resumes the coroutine on its own executor; later calls have no effect. Any thread, without
+  /// locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
     auto last = std::move(resume_);  // also destroys the timer and the work guard

@@ -109,7 +109,7 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   deliver();
 }
 
-// The coordinator knows which closure draws, and that its worker runs it.
+// The core knows which closure requests a split, and whether its worker runs the closure.
 void object_hub::draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c) {
   auto const who = core::objects::caller_of(i);
   auto const refuse = [&](std::string why) {

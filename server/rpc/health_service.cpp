@@ -65,7 +65,7 @@ coro::task<void> health_watch::run() {
   while (asked && !disconnected_ && !stopping_) {
     auto const now = status_(request_.service());
     if (told && now == response_.status()) {
-      co_await changed_.wait();  // no deadline: watches have no time limit
+      co_await changed_.wait();  // no deadline, because watches have no time limit
       continue;
     }
     response_.set_status(now);

@@ -100,7 +100,7 @@ class message_stream {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     while (!ended_) {
       if (!may_read()) {
-        co_await room_.wait();  // no deadline: a full queue can stay full
+        co_await room_.wait();  // no deadline, because a full queue can stay full
         continue;
       }
       bool const got = co_await call_.read(read_);

@@ -47,7 +47,7 @@ void put_file(pb::FileDescriptor const* file, std::string const& asked, Response
     if (f != file) put(*f);
 }
 
-// Searches the linked descriptors, which contain no extensions.
+// Searches the descriptors that are linked into the program, which contain no extensions.
 template <class Request, class Response>
 void answer_to(Request const& asked, std::vector<std::string> const& services, Response& answer) {
   auto const& pool = *pb::DescriptorPool::generated_pool();

@@ -156,8 +156,8 @@ class blob_service final : public stream_service {
     return store_.size_of(name) || store_.holders().knows(name);
   }
 
-  // A ticket costs a message to the holder. Therefore few are issued, and none if a process on the
-  // caller's host holds the value.
+  // A ticket costs a message to the holder. Therefore few tickets are issued, and no ticket if a
+  // process on the caller's host holds the value.
   void tell_place(std::string const& name, v1::LocateRequest const& asked, v1::BlobPlace& told) {
     auto const size = store_.size_of(name);
     told.set_at_server(size.has_value());

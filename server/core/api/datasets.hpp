@@ -54,7 +54,7 @@ struct draw_request {
   closure_id closure{};
   std::uint32_t attempt = 0;
   std::uint32_t epoch = any_epoch;
-  bool whole = false;  // splits count as done when they are drawn
+  bool whole = false;  // whether splits count as done as soon as a closure receives them
   std::vector<std::uint32_t> passed{};
   // The closure was asked to stop, so it receives the end of the dataset.
   bool stops = false;

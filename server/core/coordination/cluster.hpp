@@ -38,7 +38,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// REQUIRES: `spec` is valid. `known`: whether restore() follows.
+  /// `known` tells whether restore() follows. REQUIRES: `spec` is valid.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 
@@ -68,7 +68,7 @@ class cluster {
   /// See redeclare_cluster. Returns false if nothing changes. REQUIRES: `spec` is valid and has the
   /// same name.
   bool redeclare(cluster_spec spec, effects& fx);
-  /// See renew_cluster. REQUIRES: as for redeclare.
+  /// See renew_cluster. Has the same requirements as redeclare.
   void end_generation(time_point now, cluster_spec spec, effects& fx);
   status give_up(time_point now, fail_cluster const& e, effects& fx);
   void listens(std::uint16_t port, bool journalled, effects& fx);

@@ -138,7 +138,7 @@ void clusters::on(time_point now, tick const&) {
     auto const before = fx_.changes.list.size();
     c.what.tick(now, fx_);
     append_records(c.what, before);
-    // A service without work must not block other clusters.
+    // Prevents a service whose deadline does not advance from blocking other clusters.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
 }

@@ -85,7 +85,8 @@ bool service::refused(caller const& from) {
   return true;
 }
 
-// Calls to register, send heartbeats, receive errors, leave and read states remain allowed.
+// After a failure, tasks may still register, send heartbeats, receive errors, leave and read
+// states.
 template <class Request>
 bool service::refused_after_failure(Request const& r) {
   using type = std::decay_t<Request>;

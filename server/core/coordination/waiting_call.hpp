@@ -16,7 +16,7 @@ struct waiting_call {
   /// `kind` determines the type: barrier_number, key_wait_id, watched list or alive_group_id.
   std::uint64_t what = 0;
   time_point since{};
-  /// Latest time of the answer, shortly before the caller's own deadline.
+  /// Latest time at which the call is answered, shortly before the caller's own deadline.
   time_point deadline = never;
 
   barrier_number barrier() const { return barrier_number{what}; }

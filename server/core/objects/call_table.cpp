@@ -30,7 +30,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
 
 bool call_table::pass(caller_id who, std::uint64_t number) {
   auto const it = callers_.find(who);
-  // The caller is new to this process: earlier numbers belong to another server process.
+  // The caller is new to this server process, so earlier numbers belong to an earlier process.
   if (it == callers_.end()) return true;
   if (number > it->second.last + 1) return false;
   it->second.last = std::max(it->second.last, number);

@@ -1,5 +1,5 @@
-// Calls of objects, by caller. A repeated call is accepted only once, and its answer is kept until
-// the caller has received it.
+// Calls to objects, grouped by caller. A repeated call is accepted only once, and its answer is
+// kept until the caller has received it.
 //
 //   take ──► waiting ──answer──► answered ──taken──► forgotten
 //

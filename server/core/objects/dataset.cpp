@@ -134,8 +134,8 @@ bool dataset::serve(parked const& p, bool settled, answers& out) {
   return true;
 }
 
-// Checks only once whether the dataset is settled. A closure that receives the end stays settled; a
-// closure that receives a split was not settled.
+// Checks only once whether the dataset is settled. A closure that receives the end of the dataset
+// stays settled; a closure that receives a split was not settled.
 void dataset::serve_all(answers& out) {
   bool const settled = !parked_.empty() && is_settled();
   auto const waited = std::exchange(parked_, {});

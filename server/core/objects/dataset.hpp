@@ -1,14 +1,15 @@
-// Distributes the splits of a dataset to closures, epoch by epoch.
+// Distributes the splits of a dataset to closures, epoch by epoch. A closure draws a split: it
+// requests the next split, and holds the split until it has finished reading it.
 //
 //   queued ──draw──► drawn ──closure succeeded, split finished──► done
 //      ▲               │
 //      └───────────────┘ closure failed, was cancelled or restarted, or had not finished the split
 //
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
-// draw waits, because splits that were already drawn can be requeued. When all closures that hold
-// splits are waiting, each draw is answered with the end of the dataset. A closure reads a single
-// epoch: the epoch of its first split, or the epoch that it requests. Engine thread only. Limits:
-// dataset_limits; waiting draws: object_limits.
+// request waits, because splits that closures hold can be requeued. When all closures that hold
+// splits are waiting, each request is answered with the end of the dataset. A closure reads a
+// single epoch: the epoch of its first split, or the epoch that it requests. Engine thread only.
+// Limits: dataset_limits, and object_limits for waiting requests.
 #pragma once
 
 #include <deque>
@@ -36,16 +37,16 @@ class dataset {
   };
   using answers = std::vector<dealt>;
 
-  /// Queues a draw, which is answered exactly once, now or later. REQUIRES: the closure executes
-  /// this attempt on `worker`.
+  /// Queues a request for a split, which is answered exactly once, now or later. REQUIRES: the
+  /// closure executes this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// Handles the end or restart of a closure. The closure's waiting draws are answered with the end
-  /// of the dataset.
+  /// Handles the end or restart of a closure. The closure's waiting requests are answered with the
+  /// end of the dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
-  /// Ends the closure's draws. The closure keeps its splits until it ends.
+  /// Stops handing out splits to the closure, which keeps the splits that it holds until it ends.
   void stop(closure_id closure, answers& out);
-  /// Removes and returns the waiting draws, which the caller must answer.
+  /// Removes and returns the waiting requests, which the caller must answer.
   std::vector<call_name> abandon();
 
   /// Scans all splits.

@@ -53,7 +53,8 @@ class object_table {
 
   /// A repeated `number` of the session returns the same object. An object with the same name is
   /// deleted if its client has been away for object_limits::name_grace, and if this session may use
-  /// the object. Errors: as object_book::check; FAILED_PRECONDITION if the session is not open.
+  /// the object. Errors: those of object_book::check; FAILED_PRECONDITION if the session is not
+  /// open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
   /// Returns the connected tasks that can hold objects, starting with the tasks that hold the
@@ -61,7 +62,8 @@ class object_table {
   std::vector<task_name> holders() const;
   /// Records the session as a user of the object. Errors: NOT_FOUND, PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
-  /// Errors become the call's answer. `s`: the session on whose behalf the call is made, or none.
+  /// Errors become the call's answer. `s` is the session on whose behalf the call is made, if there
+  /// is one.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
   /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each
@@ -95,8 +97,8 @@ class object_table {
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// `takes`: whether the task can hold objects. REQUIRES: task_disconnected() was called for its
-  /// previous stream.
+  /// `takes` tells whether the task can hold objects. REQUIRES: task_disconnected() was called for
+  /// its previous stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
   /// The task's objects are lost after object_limits::grace unless the task reconnects, or
@@ -105,7 +107,7 @@ class object_table {
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
-  /// `why`: failure of kind `how`, or nothing if the construction succeeded.
+  /// `why` is a failure of kind `how`, or nothing if the construction succeeded.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
   /// Ignored unless `stream` belongs to the object's task.
@@ -152,7 +154,7 @@ class object_table {
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
-  /// Returns the time at which the client that owns the name disconnected. Returns never if the
+  /// Returns the time at which the client that owns the name disconnected. Returns `never` if the
   /// client is connected, or if the session may not take over the name.
   time_point abandoned_since(session_id s, std::string_view name) const;
   void use(session_id s, object& o);

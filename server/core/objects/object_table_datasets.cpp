@@ -184,7 +184,7 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
 
 void object_table::deal(dataset const& d, dataset::answers const& dealt) {
   for (auto const& a : dealt) {
-    // If the caller is gone, its closure ends, and the closure's splits are requeued.
+    // If the caller has left, its closure ends, and the closure's splits are requeued.
     auto const* c = calls_.find(a.name);
     if (!c || c->answered) continue;
     if (!a.wrong.empty())

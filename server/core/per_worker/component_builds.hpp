@@ -33,7 +33,7 @@
 namespace muster::core {
 
 struct per_worker_component {
-  stream_id stream{};  // builds or holds the value; no stream if aborted
+  stream_id stream{};  // stream of the worker that builds or holds the value; not set if aborted
   value_state state = value_state::not_ready;
   // Failure of the build (READY), or reason for the abort or rebuild.
   std::optional<failure> error;
@@ -73,8 +73,8 @@ struct per_worker_entry {
   std::uint64_t users = 0;
   /// At most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
-  /// Stateful tasks that must build the value. Index -1 means all tasks of the role and is used
-  /// beyond named_max.
+  /// Stateful tasks that must build the value. Index -1 stands for all tasks of the role; it is
+  /// used when there are more than named_max tasks.
   std::set<std::pair<std::string, std::int64_t>> named;
   static constexpr std::size_t named_max = 1'024;
 

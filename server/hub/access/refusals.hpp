@@ -30,8 +30,8 @@ class refusals {
   /// After this time without a wrong credential, an address gets the first delay again.
   static constexpr std::chrono::seconds forgiven_after{60};
 
-  /// Counts a refusal and returns its delay, which doubles with each wrong credential and is 0 for
-  /// other kinds.
+  /// Counts a rejected request and returns the delay before the response. The delay doubles with
+  /// each wrong credential; for rejections of any other kind, it is 0.
   std::chrono::milliseconds note(std::string_view address, kind k, std::string_view what,
                                  clock::time_point now);
   /// Clears the counts, but keeps the delays.

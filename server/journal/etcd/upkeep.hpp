@@ -46,7 +46,8 @@ struct trimmed {
   /// Size of etcd's file, and the size in use. 0 if the user has no permission to read it.
   std::uint64_t bytes = 0, in_use_before = 0, in_use_after = 0;
 };
-/// Drops the history of the whole etcd cluster up to now. Can run while a server leads.
+/// Drops the history of the whole etcd cluster up to now. This operation can run while a server is
+/// the leader.
 muster::result<trimmed> drop_history(access const& a);
 
 }  // namespace muster::server::journal::etcd

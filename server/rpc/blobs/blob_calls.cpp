@@ -1,5 +1,5 @@
-// A put consists of a header with hash and size, the pieces and a half-close. The answer to a get
-// contains size and pieces for each hash.
+// An upload consists of a header with hash and size, the data chunks and a half-close. The answer
+// to a download contains the size and the data chunks for each hash.
 #include "server/rpc/blobs/blob_calls.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -139,7 +139,7 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// Polls until the blob is uploaded, cannot arrive, or the client has disconnected.
+// Polls until the blob is uploaded, can no longer be uploaded, or the client has disconnected.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();

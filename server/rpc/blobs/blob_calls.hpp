@@ -1,5 +1,5 @@
 // Calls of muster.v1.BlobService that upload or download blobs. Each is a local variable of its
-// handler; engine thread only. Apart from gRPC's buffers, a call stores at most one piece.
+// handler; engine thread only. Apart from gRPC's buffers, a call buffers at most one chunk.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -63,7 +63,8 @@ class blob_call {
   }
   [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
-    co_await answered_.wait();  // no deadline: the store always answers, even when it stops
+    // No deadline is needed, because the store always answers, even when it stops.
+    co_await answered_.wait();
   }
 
   call& call_;

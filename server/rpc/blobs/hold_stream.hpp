@@ -37,8 +37,8 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   /// Maximum number of unwritten names and tickets. At the limit, no ticket is issued.
   static constexpr std::size_t waiting_max = 10'000;
 
-  // message_stream. The output is bounded by the process's values: each occurs at most once as
-  // wanted and once as unneeded.
+  // message_stream. The output is bounded by the process's values: each value is listed at most
+  // once as wanted and once as unneeded.
   muster::status take(v1::HoldRequest const& message) override;
   void refused(muster::status const&) override {}
   void input_ended() override { end(grpc::Status::OK); }

@@ -78,7 +78,8 @@ class coordination_call final : private coro::rpc_tag,
     if (method().parks) r.from.deadline = deadline();
     if constexpr (requires { r.task.index, r.incarnation; })
       note_connection(r.task.index, r.incarnation);
-    // XLA's dialect identifies the calling process in every call, TensorFlow's only by its address.
+    // In XLA's protocol, every call identifies the calling process; in TensorFlow's protocol, only
+    // the address does.
     if constexpr (requires { r.from.peer; })
       if (service_.spoken() == dialect::tensorflow) r.from.peer = peer();
     auto const id =

@@ -1,8 +1,8 @@
 // Determines the cluster of a call. The protocol has no cluster field, so each cluster has its own
 // port; the first cluster uses the server's port. gRPC cannot add ports at run time. Connections to
 // the other ports are therefore accepted here and passed to gRPC, and a call belongs to its
-// connection's cluster. A caller of the main port can also select a cluster by the first label of
-// the host name.
+// connection's cluster. A client that connects to the main port can also select a cluster by the
+// first label of the host name.
 //
 // Owned by the composition root and destroyed before the server, whose listener accepts the
 // connections. Engine thread only.

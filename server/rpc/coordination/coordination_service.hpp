@@ -25,8 +25,8 @@ struct coordination_service_options {
   /// Maximum number of open calls. Most of them are waiting; each uses about 10 KB. At the limit,
   /// calls fail with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
-  /// Returns whether a call to this cluster is admitted. `again` means that the call was admitted
-  /// before, so a refusal is not counted.
+  /// Returns whether a call to this cluster is admitted. If `again` is set, the call was admitted
+  /// before, and a refusal is not counted.
   std::function<agent_admission(grpc::ServerContext const&,
                                 core::coordination::cluster_spec const& cluster, bool again)>
       admit = [](auto const&, auto const&, bool) { return agent_admission(); };

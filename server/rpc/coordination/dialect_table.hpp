@@ -1,7 +1,8 @@
-// Creates the rows of a dialect's table. Fills fields that both dialects have, using the dialect's
-// `source_task(coordination_call const&, Request const&)` and `participants(coordination_call
-// const&, Request const&)`, found by argument-dependent lookup. For other requests, a dialect
-// defines overloads of `fill(coordination_call&, Request&, <core request>&)`.
+// Creates the rows of the method table for a wire protocol (a dialect). Fills fields that both
+// protocols have, using the protocol's `source_task(coordination_call const&, Request const&)` and
+// `participants(coordination_call const&, Request const&)`, found by argument-dependent lookup. For
+// other requests, each protocol defines overloads of `fill(coordination_call&, Request&, <core
+// request>&)`.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -35,7 +36,7 @@ inline muster::code reported_code(std::int32_t code) {
   return code >= 1 && code <= 16 ? static_cast<muster::code>(code) : muster::code::unknown;
 }
 
-/// Fills all requests except those whose fields differ between the dialects.
+/// Fills all requests except requests whose fields differ between the two protocols.
 template <class Request, class Question>
 void fill(coordination_call& c, Request& m, Question& q) {
   namespace asked = core::coordination;
@@ -81,7 +82,7 @@ bool ask_by_message(coordination_call& call, grpc::ByteBuffer& bytes) {
   if (!proto::decode(bytes, m)) return false;
   Question r;
   fill(call, m, r);
-  // In XLA's dialect, every call except registration contains the service incarnation that it
+  // In XLA's protocol, every call except registration contains the service incarnation that it
   // expects.
   if constexpr (requires { m.incarnations(); }) {
     r.from.service = core::incarnation{m.incarnations().service_incarnation()};
@@ -100,7 +101,8 @@ std::string path_of() {
          message.name().substr(0, without_suffix);
 }
 
-/// Encodes with `write(message)`, once for all callers that receive `what` in this variant.
+/// Encodes with `write(message)` once, and shares the result among all callers that receive `what`
+/// in this format.
 template <class Response, class T, class Write>
 bool encode_once(answer_scope const& scope, std::shared_ptr<T const> const& what,
                  std::uint64_t variant, grpc::ByteBuffer& out, Write const& write) {

@@ -1,4 +1,4 @@
-// TensorFlow's dialect, in which a job and an index identify a task. Before 0.10.0, JAX uses one
+// TensorFlow's protocol, in which a job and an index identify a task. Before 0.10.0, JAX uses one
 // job for the whole cluster, with the name "jax_worker" or an empty name, regardless of the
 // cluster's job names.
 #include <google/protobuf/wrappers.pb.h>

@@ -1,4 +1,4 @@
-// XLA's dialect, xla.coordination, in which tasks are numbered across the whole cluster.
+// XLA's protocol, xla.coordination, in which tasks are numbered across the whole cluster.
 #include "server/rpc/coordination/dialect_table.hpp"
 #include "xla/coordination/coordination_service.pb.h"
 

@@ -8,11 +8,11 @@
 
 namespace muster::server {
 
-/// The wire dialects: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
+/// The two wire protocols: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
 enum class dialect : std::uint8_t { xla, tensorflow };
 
-/// In TensorFlow's dialect, `spec` provides the failed task's name; null if the cluster was
-/// removed. A message that does not fit next to the payloads is truncated.
+/// In TensorFlow's protocol, `spec` provides the failed task's name; it is null if the cluster was
+/// removed. The message is truncated if it does not fit together with the payloads.
 grpc::Status to_grpc(core::coordination::fault const& f, dialect d,
                      core::coordination::cluster_spec const* spec);
 

@@ -13,13 +13,13 @@ inline constexpr std::size_t gunzipped_bytes_max = std::size_t{32} << 20;
 
 enum class gunzip_result {
   ok,
-  damaged,  ///< not one complete gzip stream
+  damaged,  ///< the data is not exactly one complete gzip stream
   too_large,
 };
 
 /// Decompresses a gzip request in place. Leaves other requests unchanged: a message that begins
 /// like gzip is never valid Protobuf, because its first field would have wire type 7. Buffers at
-/// most `bytes_max` bytes plus a 64 KiB piece. Blocks during decompression (about 0.1 s for 32
+/// most `bytes_max` bytes plus a 64 KiB chunk. Blocks during decompression (about 0.1 s for 32
 /// MiB). REQUIRES: the caller is authorized. Any thread.
 gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max = gunzipped_bytes_max);
 

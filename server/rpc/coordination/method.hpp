@@ -16,13 +16,13 @@ namespace muster::server {
 
 class coordination_call;
 
-/// How a caller in TensorFlow's dialect identifies tasks: by job, or numbered across the whole
-/// cluster like JAX. Answers use the caller's form. XLA's dialect always numbers across the
-/// cluster.
+/// How a caller in TensorFlow's protocol identifies tasks: by job and index, or by a number across
+/// the whole cluster, like JAX. Answers use the caller's form. XLA's protocol always uses numbers
+/// across the cluster.
 enum class task_naming : std::uint8_t {
   by_job,
-  counted,      // with an empty job name
-  counted_jax,  // with the job name "jax_worker"
+  counted,      // by number, with an empty job name
+  counted_jax,  // by number, with the job name "jax_worker"
 };
 
 struct answer_style {

@@ -19,8 +19,9 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t calls_max = 20'000;  // concurrent calls; at the limit: RESOURCE_EXHAUSTED
-constexpr int explained_max = 16;          // closures per call; each is compared with all workers
+// Concurrent calls; further calls fail with RESOURCE_EXHAUSTED.
+constexpr std::size_t calls_max = 20'000;
+constexpr int explained_max = 16;  // closures per call; each is compared with all workers
 constexpr int cancelled_max = 10'000;
 constexpr std::size_t tasks_per_page = 1'000;
 constexpr std::chrono::milliseconds wait_default{60'000};
@@ -303,7 +304,8 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     if (id == core::closure_id{}) {
-      // The number belongs to an object: object numbers are far above all tokens; see object_hub.
+      // This is an object's number, because object numbers are far above all tokens; see
+      // object_hub.
       auto why = response.why().empty() ? explanation_of(h, *session, core::object_id{token}) : "";
       if (!why.empty()) response.set_why(std::move(why));
       continue;

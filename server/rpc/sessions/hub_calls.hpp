@@ -17,8 +17,8 @@ class hub_calls {
   hub_calls(hub_calls const&) = delete;
 
   /// Sends an event to the hub and waits for the reply. The hub may be removed during the wait.
-  /// Errors: CANCELLED if its caller has disconnected; UNAVAILABLE after stop(). No deadline: each
-  /// event that waits in the core has its own.
+  /// Errors: CANCELLED if its caller has disconnected; UNAVAILABLE after stop(). There is no
+  /// deadline, because each event that waits in the core has its own deadline.
   template <class Call, class Event>
   [[nodiscard]] coro::task<core::reply> ask(server::hub& h, Call& of, Event event) {
     waiting call(engine_);

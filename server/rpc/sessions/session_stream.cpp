@@ -337,7 +337,7 @@ void session_stream::input_ended() {
   if (!open_) return end(to_grpc(invalid("open: required, but the stream ended first")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (resumable_) return end_with_lines();  // the client has left the session, which can be resumed
-  sealed_ = true;                           // after a broken connection, on_cancel follows
+  sealed_ = true;                           // on_cancel is called later if the connection broke
   hub_->apply(core::seal_session{{}, session_});
   wake();
 }

@@ -87,15 +87,15 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   hub* hub_ = nullptr;
   stream_options const& options_;
 
-  core::caller limited_;  // the caller, if its token has limits
+  core::caller limited_;  // the caller, set only if its token has limits
   core::session_id session_{};
   bool open_ = false;
   bool resumable_ = false;
   bool ticket_sent_ = false;
-  bool forget_ = false;   // close the session with the stream, even if it holds values
+  bool forget_ = false;   // whether the session closes with the stream even if it holds values
   bool sealed_ = false;   // half-closed
-  bool drained_ = false;  // nothing has been queued or running since it was sealed
-  bool closing_ = false;  // only pending messages follow
+  bool drained_ = false;  // whether all closures have ended since the session was sealed
+  bool closing_ = false;  // true if only pending messages will be sent
   std::vector<core::function_id> functions_;  // indexed by the client's numbers
   /// Maximum number of undelivered outcomes. Above it, the stream is not read. Closures in the core
   /// can still end, so out_ is bounded by this limit plus the queue's capacity and the running

@@ -48,7 +48,8 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   } else if (m.has_hello()) {
     return invalid("hello: must be sent only once");
   }
-  // Process reports are handled first, because an answer ends the closure that they concern.
+  // Process reports are handled before answers, because an answer ends the closure that a report is
+  // about.
   if (attached_)
     if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
@@ -309,8 +310,8 @@ void worker_connection::on_drop(core::per_worker_id value) {
   wake();
 }
 
-// A worker processes a message's stops before its starts. Pending starts are therefore sent in an
-// earlier message.
+// A worker processes the stop requests in a message before the start requests. Pending start
+// requests are therefore sent in an earlier message.
 void worker_connection::on_rank_orders(core::rank_orders const& o) {
   bool const after_others = !o.stops.empty() || !o.forget.empty();
   if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();

@@ -1,4 +1,5 @@
-// Stream of a worker: hello, then answers in and assignments out, until either side ends it.
+// Stream of a worker: after the hello, receives answers and sends assignments until either side
+// ends the stream.
 //
 //   hello ──► answers… ──► half-close / broken / protocol error
 //
@@ -94,10 +95,11 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   core::worker_results results_;
 
-  bool half_closed_ = false;  // the input ended; finished() decides whether in order
+  // True if the input has ended; finished() decides whether the worker left in order.
+  bool half_closed_ = false;
   bool leave_asked_ = false;
   std::string job_;
-  std::uint64_t tasks_version_ = 0;  // version of the task count sent last
+  std::uint64_t tasks_version_ = 0;  // version of the last task count that was sent
   std::uint32_t workers_sent_ = 0;
   std::size_t outstanding_ = 0;
 
@@ -112,9 +114,9 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   std::size_t unacknowledged_object_answers_ = 0;
   std::size_t unacknowledged_object_bytes_ = 0;
 
-  bool acknowledges_ = false;  // the worker stores answers, and there is a journal
+  bool acknowledges_ = false;  // whether the worker stores answers and there is a journal
   std::uint64_t answered_ = 0;
-  std::uint64_t awaited_ = 0;     // of these, answers waiting for the journal
+  std::uint64_t awaited_ = 0;     // number of unacknowledged answers that wait for the journal
   std::uint64_t last_batch_ = 0;  // last journal batch with records of these answers
   // Journal callbacks use it to detect that this object was destroyed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -160,7 +160,7 @@ static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
 static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
 static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
 
-// Levels that only newer workers use become info.
+// Converts levels that only newer workers use to info.
 log_level level_of(int number) {
   return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
 }

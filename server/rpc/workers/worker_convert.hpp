@@ -1,5 +1,5 @@
-// Converts the columns of the worker stream: answers and reports from workers, assignments to
-// workers.
+// Converts the parallel arrays of the worker stream: answers and reports from workers, and
+// assignments to workers.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // State changes in a step, with their reasons: the only source for readers of the coordination
-// core. Changes are complete: a reader that applies them all has the core's state of all clusters
-// (see tests/coordination/changes_model.hpp). Heartbeats are not changes; waiting calls are changes
-// only at barriers.
+// core. Changes are complete: a reader that applies all changes has the core's state of all
+// clusters (see tests/coordination/changes_model.hpp). Heartbeats are not changes; waiting calls
+// are changes only at barriers.
 //
 // Changes are in chronological order and valid until the next step. A generation can end, and the
 // next begin, within a step; changes after `generation_begun` belong to the new generation.
@@ -62,7 +62,7 @@ enum class generation_why : std::uint8_t {
   registration_failed,
   shutdown_failed,
   given_up,
-  stopped,  ///< because the server or the cluster ends, or to start the next generation
+  stopped,  ///< stopped because the server or the cluster ends, or to start the next generation
 };
 
 struct generation_changed {
@@ -95,7 +95,7 @@ struct task_known {
   task_fact is;
 };
 
-/// The task's registration starts to wait for other tasks, or stops if `as` is empty.
+/// The task's registration starts to wait for other tasks, or stops waiting if `as` is empty.
 struct task_waits {
   task_index task = no_task;
   std::optional<core::incarnation> as;
@@ -153,7 +153,7 @@ enum class notice_state : std::uint8_t {
   listens,
   told,
   lost,  ///< the wait has ended, or the server has restarted
-  deaf,  ///< lost, although the task is alive
+  deaf,  ///< the wait is lost, although the task is alive
 };
 
 struct notice_changed {
@@ -186,7 +186,7 @@ struct barrier_begun {
 
 enum class barrier_move : std::uint8_t {
   came,
-  superseded,  ///< replaced by a newer call of the same task
+  superseded,  ///< replaced by a newer call from the same task
   withdrawn,   ///< the caller disconnected, or was answered before its own deadline
   gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
   task_gone,   ///< the task failed, left or restarted
@@ -219,7 +219,7 @@ enum class barrier_outcome : std::uint8_t {
   given_up,
   cancelled,
   stopped,
-  undone,  ///< only visitors came and left, so this use is discarded
+  undone,  ///< only visitors arrived, and all have left, so this use is discarded
 };
 
 /// A counter below 0 means that the barrier id is unknown again.
@@ -243,7 +243,7 @@ struct barrier_forgotten {
 enum class key_why : std::uint8_t { known, set, incremented, deleted };
 
 struct key_changed {
-  key_fact is;  ///< shares the value; `changed` is zero if deleted
+  key_fact is;  ///< shares the value; `changed` is the epoch if the key was deleted
   key_why why{};
 };
 

@@ -64,7 +64,7 @@ struct key_fact {
   bool operator==(key_fact const&) const = default;
 };
 
-/// A finished barrier. `counter`: number of the barrier's next use.
+/// A finished barrier. `counter` is the number of the barrier's next use.
 struct barrier_fact {
   std::string id;
   bool forgotten = false;  ///< if true, the other fields are not set

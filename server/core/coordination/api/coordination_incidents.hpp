@@ -33,9 +33,9 @@ struct cluster_ready {
 };
 
 enum class takes_effect : std::uint8_t {
-  as_it_is,  ///< already in force
+  as_it_is,  ///< the declaration is already in force
   at_once,
-  never,  ///< never for this cluster, because it does not renew itself
+  never,  ///< the declaration never takes effect, because this cluster does not renew itself
   with_new_generation,
   with_next_generation,
 };
@@ -77,7 +77,7 @@ struct notice_unheard {
   bool set = false;
 };
 
-/// Agents that dialed the former port cannot reach the service.
+/// Agents that use the former port cannot reach the service.
 struct port_changed {
   std::uint16_t from = 0, to = 0;
 };

@@ -31,7 +31,7 @@ enum class agent_health : std::uint8_t {
   missing = 0,
   registering = 1,
   connected = 2,
-  late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
+  late = 3,  ///< alive, but delaying a barrier, or with an overdue heartbeat
   error = 4,
   disconnected = 5,
 };
@@ -45,25 +45,26 @@ constexpr auto enum_names(agent_health) {
 struct agent_view {
   task_index task = no_task;
   std::string job;
-  std::uint32_t index = 0;  ///< within the role
+  std::uint32_t index = 0;  ///< index within the role
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
   std::string peer;  ///< empty if unknown
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
-  /// Restored after a server restart, and silent since.
+  /// Whether the task was restored after a server restart and has been silent since.
   bool unheard = false;
   std::size_t devices = 0;
   std::vector<std::string> device_names;
   fault_ptr error;
   bool casualty = false;
-  /// If LATE for a barrier: its id, and when the first task started to wait at this barrier.
+  /// For a task that is LATE for a barrier, the barrier's id, and the time when the first task
+  /// started to wait at it.
   std::string late_for;
   time_point late_since{};
   /// Barriers and keys, at most 8: "barrier step_12", "key a/b".
   std::vector<std::string> waiting_for;
-  /// Start of the oldest of these waits, or never.
+  /// Start of the oldest of these waits, or `never`.
   time_point waits_since = never;
 };
 
@@ -92,7 +93,7 @@ struct barrier_view {
   fault_ptr fault;
   time_point started{};
   time_point deadline = never;
-  time_point ended{};  ///< zero while running
+  time_point ended{};  ///< the epoch while running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;
@@ -123,7 +124,7 @@ struct generation_view {
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; the epoch if there was none
-  time_point ended{};    ///< zero: not ended
+  time_point ended{};    ///< the epoch if the generation has not ended
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
   std::size_t unheard = 0;                 ///< connected tasks that are `unheard` (see agent_view)

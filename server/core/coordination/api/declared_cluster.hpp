@@ -16,13 +16,15 @@ using muster::name;
 struct job_spec {
   std::string name;
   std::uint32_t tasks = 0;
-  bool recoverable = false;  ///< tasks can leave and return without an error for other tasks
+  /// Whether tasks can leave and return without an error for other tasks.
+  bool recoverable = false;
   bool operator==(job_spec const&) const = default;
 };
 
 enum class error_delivery : std::uint8_t {
-  automatic = 0,  ///< heartbeat if sockets outlive the server process (limits::outlives), else poll
-  poll = 1,       ///< parked polls are answered immediately, and fail if the server exits
+  /// `heartbeat` if sockets outlive the server process (limits::outlives), otherwise `poll`.
+  automatic = 0,
+  poll = 1,  ///< parked polls are answered immediately, and fail if the server exits
   /// Parked polls are cancelled, which agents survive; the next heartbeat is refused.
   heartbeat = 2,
 };
@@ -55,12 +57,13 @@ struct cluster_spec {
   /// JAX's default is 100 s.
   duration heartbeat_timeout = std::chrono::seconds(100);
   /// A process counts as dead if it sends no message within this time after its connection was
-  /// closed. With error_delivery::poll, only connections with a parked poll count. Zero: disabled.
+  /// closed. With error_delivery::poll, only connections with a parked poll count. Zero disables
+  /// this check.
   duration connection_grace = std::chrono::seconds(3);
   error_delivery errors = error_delivery::automatic;
   agent_wire agents = agent_wire::plaintext;
   duration register_timeout = std::chrono::minutes(60);
-  /// Zero: tasks leave without a barrier.
+  /// If zero, tasks leave without a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);
   bool register_barrier = true;
   bool recoverable = false;

@@ -12,8 +12,8 @@
 
 namespace muster::core::coordination {
 
-/// Errors: INVALID_ARGUMENT with the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; UNAVAILABLE after
-/// `stop`.
+/// Fails with INVALID_ARGUMENT, which names the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; or
+/// UNAVAILABLE after `stop`.
 struct create_cluster {
   cluster_spec spec;
 };
@@ -36,10 +36,10 @@ struct renew_cluster {
 };
 
 /// Fails the current generation with an error that is not attributed to a task. All tasks and
-/// parked calls receive the error. `refuses`: until the next generation, later calls fail with the
-/// same error, except registrations, heartbeats, polls, and calls that leave the cluster or read
-/// task states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the generation
-/// has ended. REQUIRES: `code` is an error.
+/// parked calls receive the error. If `refuses` is set, later calls fail with the same error until
+/// the next generation, except registrations, heartbeats, polls, and calls that leave the cluster
+/// or read task states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the
+/// generation has ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -58,7 +58,8 @@ struct restore_cluster {
   restored_cluster what;
 };
 
-/// Answers all parked calls and removes the cluster. Errors: NOT_FOUND.
+/// Answers all parked calls and removes the cluster. Fails with NOT_FOUND if the cluster does not
+/// exist.
 struct remove_cluster {
   std::string name;
 };
@@ -75,7 +76,7 @@ struct call_abandoned {
   call_id call{};
 };
 
-/// A task's connection has closed. Used only if errors are delivered by heartbeat; otherwise the
+/// A task's connection was closed. Used only if errors are delivered by heartbeat; otherwise the
 /// end of the task's poll has this effect.
 struct connection_closed {
   cluster_id cluster{};

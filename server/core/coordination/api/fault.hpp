@@ -35,9 +35,9 @@ struct fault {
   bool reported = false;
   /// Clients continue counting from this use. Set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
-  /// The current incarnation, set if the caller named another one.
+  /// The current incarnation, set if the caller named a different incarnation.
   std::optional<core::incarnation> mismatch = {};
-  bool no_room = false;  ///< see base/no_room.hpp; REST only
+  bool no_room = false;  ///< used only for REST; see base/no_room.hpp
 
   bool operator==(fault const&) const = default;
 };
@@ -56,7 +56,7 @@ using fault_ptr = std::shared_ptr<fault const>;
 /// gRPC trailers have 8 KB, and longer messages would arrive as RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
 
-/// Returns the text or a marked prefix. Never cuts within a UTF-8 sequence.
+/// Returns the text or a marked prefix. Never splits a UTF-8 sequence.
 inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
@@ -83,7 +83,7 @@ std::string cut(std::string_view message, std::size_t details_bytes = 0);
 fault_ptr refusal(code c, std::string_view message, bool coordination = true);
 fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
 /// Returns the fault that delivers an error by refusing a heartbeat. The code is ABORTED, because
-/// agents retry after UNAVAILABLE. `how`: details about the task; may be empty.
+/// agents retry after UNAVAILABLE. `how` contains details about the task and may be empty.
 fault_ptr heartbeat_fault(fault const& told, std::string const& how);
 /// Callers continue counting from this barrier instance.
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);

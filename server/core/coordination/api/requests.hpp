@@ -23,7 +23,7 @@ struct caller {
   /// Peer address of the connection, such as "10.0.0.3:4711"; empty if unknown. Most TensorFlow
   /// calls contain no incarnation, so the address identifies a process of an earlier generation.
   std::string peer = {};
-  /// The calling process; zero: unknown. Set by XLA's protocol in every call except the
+  /// The calling process; zero if unknown. Set by XLA's protocol in every call except the
   /// registration.
   core::incarnation process = {};
 };
@@ -82,7 +82,7 @@ struct poll_for_error {
   task_ref task;
 };
 
-/// Answered when all tasks have called, with the devices of all tasks in order.
+/// Answered when all tasks have called, with the devices of all tasks in task order.
 struct wait_for_all_tasks {
   caller from;
   task_ref task;
@@ -150,8 +150,8 @@ struct enter_barrier {
   task_ref task;
   std::vector<task_ref> participants;  ///< if empty, the whole cluster
   /// The caller is a visitor without an agent. A visitor joins the current use of the barrier. A
-  /// visitor's time-out and errors affect only the visitor. A use with only visitors is discarded
-  /// when all visitors have left.
+  /// timeout or error of a visitor affects only the visitor. If only visitors have arrived, the use
+  /// is discarded when all of them have left.
   bool visits = false;
 };
 

@@ -27,7 +27,7 @@ struct barrier {
   std::size_t arrived_count = 0;
   time_point started{};
   time_point waiting_since{};   // start of the current uninterrupted wait
-  time_point deadline = never;  // never while only visitors have arrived
+  time_point deadline = never;  // `never` while only visitors have arrived
   time_point ended{};
   time_point due = never;
   std::shared_ptr<participants const> who;

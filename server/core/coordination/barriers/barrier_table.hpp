@@ -37,7 +37,7 @@ struct arrival {
   bool begins_again = false;
   bool visits = false;
   std::shared_ptr<participants const> who = nullptr;  // null for the whole cluster
-  bool with_unknown = false;  // names a participant that is not in the cluster
+  bool with_unknown = false;  // whether the call names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
 
@@ -88,8 +88,8 @@ class barrier_table {
   instance instance_for(arrival const& a, time_point now) {
     return instance_for(a, find(a.id), now);
   }
-  /// Returns the instance for the call, and starts it if necessary. `known`: result of find() for
-  /// the id.
+  /// Returns the instance for the call, and starts it if necessary. `known` is the result of find()
+  /// for the id.
   instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
   /// Parks the call. Returns whether all participants have arrived. REQUIRES: the instance is
@@ -139,10 +139,10 @@ class barrier_table {
   std::list<barrier_number> running_;
   std::list<barrier_number> finished_;
   std::vector<std::shared_ptr<participants const>> sets_;
-  // By time, then by id, so that effects do not depend on numbers.
+  // Ordered by time, then by id, so that effects do not depend on barrier numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   change_log const log_;
-  // Barriers were removed, so counters of unknown ids cannot be checked.
+  // True if barriers were removed; counters of unknown ids then cannot be checked.
   bool has_forgotten_ = false;
 };
 

@@ -14,7 +14,7 @@ class failure_record {
  public:
   std::optional<first_cause> const& cause() const { return cause_; }
   task_index cause_task() const { return cause_task_; }
-  /// Records the first cause. `t`: `no_task` if no single task is to blame. Returns false if a
+  /// Records the first cause. `t` is `no_task` if no single task is to blame. Returns false if a
   /// cause is already recorded.
   bool blame(task_index t, first_cause c) {
     if (cause_) return false;

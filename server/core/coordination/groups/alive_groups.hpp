@@ -29,7 +29,7 @@ class alive_groups {
   };
   std::optional<complete> take_if_complete(alive_group_id g, connected const& is_connected);
 
-  /// In the order of their tasks.
+  /// Returns all groups, ordered by their tasks.
   std::vector<alive_group_id> all() const;
   struct waiter {
     call_id call{};

@@ -20,7 +20,7 @@ class device_exchange {
 
   bool has(task_index t) const { return brought_[t].has_value(); }
   std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
-  /// For display; see limits::device_names_max.
+  /// Returns device names for display; see limits::device_names_max.
   std::vector<std::string> const& names(task_index t) const { return names_[t]; }
   /// REQUIRES: not has(t).
   void bring(task_index t, std::vector<blob> devices, std::vector<std::string> names = {},
@@ -31,7 +31,7 @@ class device_exchange {
     names_[t] = std::move(names);
   }
 
-  /// Concatenates all descriptions in this order of tasks.
+  /// Concatenates the descriptions of all tasks, in the given order.
   void gather(std::vector<task_index> const& order) {
     auto all = std::make_shared<std::vector<blob>>();
     for (auto const t : order)

@@ -15,8 +15,8 @@
 
 namespace muster::core::coordination {
 
-/// Returns the key with one '/' between parts and none at the ends. Drops a NUL and all text after
-/// it.
+/// Returns the key with a single '/' between parts, and without '/' at the ends. Drops a NUL and
+/// all text after it.
 std::string normal_key(std::string_view key);
 
 enum class key_wait_id : std::uint64_t {};

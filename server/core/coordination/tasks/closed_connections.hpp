@@ -32,9 +32,9 @@ class closed_connections {
       if (closed_at_[t] != never) closed_at_[t] = now;
   }
 
-  /// Returns a time not later than the oldest entry, or never.
+  /// Returns a time not later than the oldest entry, or `never`.
   time_point oldest() const { return order_.empty() ? never : order_.front().at; }
-  /// Removes and returns the tasks recorded until then that have been silent since.
+  /// Removes and returns the tasks that were recorded until this time and have been silent since.
   std::vector<task_index> take(time_point until) {
     std::vector<task_index> silent;
     while (!order_.empty() && order_.front().at <= until) {

@@ -20,11 +20,12 @@
 namespace muster::core::coordination {
 
 struct task : task_fact {
-  std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
+  // The incarnation under which the task waits for other tasks.
+  std::optional<core::incarnation> registering;
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
   time_point beat_at{};      // last heartbeat since the task connected; the epoch before the first
-  duration beat_interval{};  // between the last two heartbeats; zero: unknown
+  duration beat_interval{};  // between the last two heartbeats; zero if unknown
   // Neighbors in the list, which is ordered by last sign of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
@@ -69,7 +70,7 @@ class task_registry {
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
-  /// Allowed in any state.
+  /// The task may be in any state.
   void connect(task_index t, core::incarnation i, time_point now);
   /// REQUIRES: the task is connected.
   void replace(task_index t, core::incarnation i, time_point now);

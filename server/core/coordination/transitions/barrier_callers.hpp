@@ -38,15 +38,15 @@ class barrier_callers {
     return b && b->running ? std::optional(b->instance()) : std::nullopt;
   }
 
-  /// Parks the call. `i`: incarnation of a registration. Returns whether all participants have
-  /// arrived. REQUIRES: as for barrier_table::arrive.
+  /// Parks the call. `i` is the incarnation of a registration. Returns whether all participants
+  /// have arrived. Has the same requirements as barrier_table::arrive.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);
   /// Cancels the task's call in favor of a newer call. REQUIRES: the call is parked there.
   void supersede(barrier const& b, task_index t);
   /// REQUIRES: the call was removed from the parked calls.
   void withdraw(waiting_call const& w);
-  /// Only removes the calls of recoverable tasks. Returns the result with which the barrier must
-  /// end; without a fault, the barrier continues or has ended.
+  /// If the tasks are recoverable, only removes their calls. Returns the result with which the
+  /// barrier must end; without a fault, the barrier continues or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: the instance is running.

@@ -16,17 +16,18 @@ class barrier_faults {
         descriptions_(words),
         record_(record) {}
 
-  /// Returns why a new instance can never pass, or null. `unknown`: name of a participant that is
-  /// not in the cluster.
+  /// Returns why a new instance can never pass, or null. `unknown` is the name of a participant
+  /// that is not in the cluster.
   fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
-  /// `who`: the caller's own name.
+  /// `who` is the caller's own name.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;
   fault_ptr timed_out(barrier const& b);
   fault_ptr broken_by(barrier const& b, task_error const& leaver) const;
   fault_ptr shutdown_failed(fault_ptr const& result) const;
 
-  /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait.
+  /// Returns the message for a caller whose deadline is near. `waited` is how long the caller has
+  /// waited.
   std::string early(barrier const& b, std::string const& waited);
   std::string missing_task_message(barrier const& b, task_index t) const;
   /// Cached for one second unless tasks arrive or leave, because ten thousand callers with the same

@@ -20,9 +20,10 @@ class barrier_service {
   void on(wait_for_all_tasks& r);
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   void on(cancel_barrier& r);
-  /// `who`: the caller's own name. `unknown`: name of a participant that is not in the cluster.
-  /// `i`: incarnation of a registration. Returns true, without an answer, if all tasks had already
-  /// registered; the caller must then connect the task. Otherwise the call is answered or parked.
+  /// `who` is the caller's own name, `unknown` the name of a participant that is not in the
+  /// cluster, and `i` the incarnation of a registration. Returns true, without an answer, if all
+  /// tasks had already registered; the caller must then connect the task. Otherwise the call is
+  /// answered or parked.
   bool enter(caller const& from, arrival a, task_ref const& who, std::string const& unknown = {},
              core::incarnation i = {});
 

@@ -31,7 +31,7 @@ void error_polling::on(poll_for_error& r) {
   cancel(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);
   closed_.forget(t);
-  // No deadline: only the caller, the task or the service ends the poll.
+  // The poll has no deadline; only the caller, the task or the service ends it.
   step_.park({.call = r.from.call}, wait_kind::poll, t, 0);
 }
 

@@ -23,8 +23,8 @@ class failure_detector {
         propagation_(propagation) {}
 
   void on(report_error& r);
-  /// Records a call as the task's sign of life, unless another process than the connected one made
-  /// it.
+  /// Records a call as the task's sign of life, unless the call came from a process other than the
+  /// connected process.
   void heard(task_index t, bool other_process);
   void connection_closed(task_index t);
   /// Extends all timeouts after a time `lost` in which the server received nothing.

@@ -22,8 +22,8 @@ class generation_record {
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
-  /// Records the cause unless one is recorded. `t`: `no_task` if no single task is to blame.
-  /// Returns false for a recoverable task, whose errors are not causes.
+  /// Records the cause unless a cause is already recorded. `t` is `no_task` if no single task is to
+  /// blame. Returns false for a recoverable task, whose errors are not causes.
   bool blame(task_index t, std::string const& message);
   void add_victim(task_index t) {
     if (failures_.add_victim(t)) step_.changes.note(victim_found{t});
@@ -37,7 +37,7 @@ class generation_record {
   /// fail().
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
-  /// `f`: the error that is displayed and sent to tasks.
+  /// `f` is the error that is displayed and sent to tasks.
   void fail(fault_ptr const& f, generation_why why);
   void end_if_all_left();
   void stop() {

@@ -28,8 +28,8 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// `told`: whether the notice was delivered. Ignored for a wait of an earlier process, which can
-  /// end long after that process.
+  /// `told` tells whether the notice was delivered. Ignored for a wait of an earlier process, which
+  /// can end long after that process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);

@@ -19,7 +19,7 @@ void task_queries::on(get_task_state& r) {
   step_.answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
 }
 
-// `list`: index of a role in the declaration, or the number of roles for all tasks.
+// `list` is the index of a role in the declaration, or the number of roles to select all tasks.
 std::shared_ptr<task_states const> task_queries::snapshot(std::size_t list) {
   auto const& spec = step_.spec;
   auto const states = [&] {

@@ -1,5 +1,5 @@
-// Handles queries for task states: once, on each change, or for the living tasks of a set. Engine
-// thread only; pure.
+// Handles one-time queries for task states, waits for changes to them, and queries for the living
+// tasks of a set. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/alive_groups.hpp"
