@@ -30,7 +30,7 @@ class data_directory {
   /// foreign, damaged, or from a newer server, and remains unchanged.
   muster::status open(std::filesystem::path const& directory, std::string const& version,
                       coordination_hub& into);
-  /// Restores an open store; `name` is for messages. INTERNAL: its content is damaged.
+  /// Restores an open store; `name` is for messages. Fails with INTERNAL if the content is damaged.
   muster::status open(std::unique_ptr<journal::store> s, std::string name,
                       std::string const& version, coordination_hub& into,
                       bool is_directory = false);

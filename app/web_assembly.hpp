@@ -1,4 +1,4 @@
-// HTTP: the server with its thread, and its access to the engine thread. Owned by the composition
+// The HTTP server with its thread, and its access to the engine thread. Owned by the composition
 // root. Main thread, unless stated otherwise.
 #pragma once
 

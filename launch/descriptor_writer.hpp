@@ -18,8 +18,8 @@ class descriptor_writer {
   static constexpr std::size_t bytes_max = std::size_t{1} << 20;
 
   /// Called on the writer's thread while a lock is held. Callbacks must not call this object.
-  /// `on_room`: a full writer has space again. `on_drained`: all text was written after finish().
-  /// `on_error`: once for each descriptor that fails.
+  /// `on_room` is called when a full writer has space again, `on_drained` when all text was written
+  /// after finish(), and `on_error` once for each descriptor that fails.
   struct callbacks {
     std::function<void()> on_room;
     std::function<void()> on_drained;

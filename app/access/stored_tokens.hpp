@@ -21,8 +21,8 @@ class stored_tokens {
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
-  /// Opens a store in etcd. FAILED_PRECONDITION as for a directory, or because a server is the
-  /// leader. UNAVAILABLE: etcd does not answer.
+  /// Opens a store in etcd. Fails with FAILED_PRECONDITION as for a directory, or if a server is
+  /// the leader, and with UNAVAILABLE if etcd does not answer.
   /// @param over Called when leadership is lost. Must not return, because nothing may be written
   ///   afterwards.
   static muster::result<stored_tokens> open(journal::etcd::access const& a,

@@ -34,7 +34,7 @@ class webhook_sender {
   webhook_sender(webhook_settings settings, tell told);
   ~webhook_sender() { stop(); }
 
-  /// Starts the thread. FAILED_PRECONDITION: the secret file is unusable.
+  /// Starts the thread. Fails with FAILED_PRECONDITION if the secret file is unusable.
   /// @pre Addresses are configured.
   muster::status start();
   // Any thread:

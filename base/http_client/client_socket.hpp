@@ -34,8 +34,8 @@ class client_socket {
   client_socket(client_socket const&) = delete;
 
   /// Resolves the name, connects and performs the TLS handshake before `limit`.
-  /// @return UNAVAILABLE: the server cannot be reached in time. UNAUTHENTICATED: its certificate is
-  /// rejected. INVALID_ARGUMENT: a TLS file is unusable.
+  /// @return UNAVAILABLE if the server cannot be reached in time, UNAUTHENTICATED if its
+  /// certificate is rejected, INVALID_ARGUMENT if a TLS file is unusable
   http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
   /// Returns whether the socket is connected to this server, without unexpected data or a close.

@@ -55,10 +55,10 @@ class http_client {
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;
 
-  /// Any HTTP status is a result, not an error.
-  /// @return INVALID_ARGUMENT: the URL, a header or a TLS file is invalid. UNAVAILABLE: cannot
-  /// connect, or the connection broke. UNAUTHENTICATED: the server's certificate is rejected.
-  /// DEADLINE_EXCEEDED.
+  /// Sends a request. Any HTTP status is a result, not an error.
+  /// @return INVALID_ARGUMENT if the URL, a header or a TLS file is invalid; UNAVAILABLE if the
+  /// connection fails or breaks; UNAUTHENTICATED if the server's certificate is rejected;
+  /// DEADLINE_EXCEEDED
   http_result<http_response> send(http_request const& request);
 
   /// Calls `line` for each line of a 2xx body as it arrives, without its newline, until `line`

@@ -26,7 +26,8 @@ struct https_options {
   std::string certificate_file = {}, key_file = {};
 };
 
-/// INVALID_ARGUMENT: a file is unreadable, or does not contain a certificate and its key.
+/// Fails with INVALID_ARGUMENT if a file is unreadable, or does not contain a certificate and its
+/// key.
 muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
     https_options const&);
 

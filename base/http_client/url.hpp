@@ -18,7 +18,7 @@ struct http_target {
   std::string url() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
-/// @return INVALID_ARGUMENT: the URL is malformed.
+/// @return INVALID_ARGUMENT if the URL is malformed
 muster::result<http_target> parse_http_url(std::string_view url);
 
 }  // namespace muster

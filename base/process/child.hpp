@@ -44,9 +44,9 @@ struct child {
   file_descriptor out, err;  // read ends, non-blocking
 };
 
-/// @throws std::invalid_argument: empty argv, a NUL byte, or a name with '='. std::system_error
-/// with the errno of the failed call, including exec (ENOENT: no such command, EACCES: not
-/// executable).
+/// @throws std::invalid_argument for an empty argv, a NUL byte, or a variable name with '=';
+/// std::system_error with the errno of the failed call, including exec (ENOENT if the command does
+/// not exist, EACCES if it is not executable)
 child start_child(child_options const& options);
 
 /// Returns a shell's status for a command that cannot be started: 127 if not found, otherwise 126.

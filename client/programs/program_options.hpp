@@ -30,7 +30,8 @@ struct program_options {
   /// Directory for the ranks' working directories and output; if empty, a temporary directory that
   /// is removed when the worker ends.
   std::string directory{};
-  /// Limits of the unpacked uploads in `directory`: total size, and time since the last use.
+  /// Limits for the unpacked uploads in `directory`: their total size, and the time since their
+  /// last use.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
   /// Signal that makes Python ranks write their stacks. 0 disables it.

@@ -86,7 +86,7 @@ class held_closures {
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
   /// Applies the server's answer to offer(). Only the positions in `kept` remain; all other
   /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered
-  /// (again). `acknowledges`: whether the server acknowledges answers.
+  /// (again). `acknowledges` is true if the server acknowledges answers.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 

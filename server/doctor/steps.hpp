@@ -92,7 +92,7 @@ class step_table {
                                         std::uint32_t rank) const;
   std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// Returns nothing if no rank has reported a step. `slow_ones`: whether to include slow ranks
+  /// Returns nothing if no rank has reported a step. Includes slow ranks if `slow_ones` is set.
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;

@@ -9,7 +9,7 @@
 
 namespace muster::history {
 
-/// `of`: session whose rows are searched if the core has no record. Errors: NOT_FOUND.
+/// `of` is the session whose rows are searched if the core has no record. Errors: NOT_FOUND.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,

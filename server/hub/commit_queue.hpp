@@ -40,12 +40,12 @@ class commit_queue {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
   /// Calls `t` once all batches written so far are durable or the disk has failed, or immediately
-  /// if all are durable. `changed`: the answer depends on the last batch, so `t` gets the error of
-  /// a failed disk
+  /// if all are durable. If `changed` is set, the answer depends on the last batch, so `t` gets the
+  /// error of a failed disk.
   void hold(bool changed, callback t) { put({changed, std::move(t)}, written_); }
   /// Calls `t` once this batch is durable, or with the error of a failed disk.
   void hold_for(std::uint64_t batch, callback t) { put({true, std::move(t)}, batch); }
-  /// `failed`: batches after `number` will never become durable
+  /// If `failed` is an error, batches after `number` will never become durable.
   void on_durable(std::uint64_t number, muster::status const& failed, core::time_point now);
 
   std::uint64_t written() const { return written_; }

@@ -91,7 +91,7 @@ struct log_page {
 
 class log_store {
  public:
-  /// `above`: wait IDs are greater than this
+  /// All wait IDs are greater than `above`.
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 

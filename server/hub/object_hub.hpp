@@ -42,8 +42,8 @@ class object_hub {
   muster::status drop(core::session_id s, core::object_id id);
   /// Removes the object without a permission check. REQUIRES: it exists.
   void remove(core::object_id id);
-  /// Executes calls of a session or, with a ticket, of a worker's functions. `taken`: numbers of
-  /// the answers that the caller has received
+  /// Executes calls of a session or, with a ticket, of a worker's functions. `taken` contains the
+  /// numbers of the answers that the caller has received.
   void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);
   void call(core::incarnation i, std::string_view ticket,

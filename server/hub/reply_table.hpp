@@ -19,7 +19,7 @@ class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
 
-  /// `above`: call IDs are greater than this
+  /// All call IDs are greater than `above`.
   explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
 
   /// Returns a new call's ID. `done` gets the reply exactly once unless the call is forgotten.

@@ -19,7 +19,7 @@ class worker_questions {
   /// At the limit, new queries fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// `subject`: for error messages, such as "logs"
+  /// `subject` is a word for error messages, such as "logs".
   explicit worker_questions(std::string subject) : subject_(std::move(subject)) {}
 
   /// Returns a new query's number. At the limit, passes the error to `done` and returns 0.

@@ -24,8 +24,8 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 /// success. On failure, `to` is unchanged. The copy is built at unfinished(to), where it remains if
 /// the process is killed. Servers reject an unfinished copy, because the format entry is written
 /// last.
-/// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data is damaged, or the
-///   disk failed.
+/// @return FAILED_PRECONDITION if `from` or `to` is unsuitable, INTERNAL if the data is damaged or
+/// the disk failed
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 

@@ -18,8 +18,8 @@ namespace muster::server::journal {
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
 /// Returns version 0 if the store is empty.
-/// @return FAILED_PRECONDITION: the format entry is unreadable, or is missing in a store with other
-///   entries.
+/// @return FAILED_PRECONDITION if the format entry is unreadable, or is missing in a store with
+/// other entries
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {

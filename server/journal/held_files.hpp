@@ -34,8 +34,8 @@ class held_files final : public rocksdb::FileSystemWrapper {
   using table = std::map<std::string, std::shared_ptr<held_file const>>;
 
   /// @param meanwhile for tests; runs before the open files are verified to be consistent
-  /// @return INTERNAL: a file cannot be opened. UNAVAILABLE: the files change too fast for a
-  ///   consistent snapshot.
+  /// @return INTERNAL if a file cannot be opened, UNAVAILABLE if the files change too fast for a
+  /// consistent snapshot
   static muster::result<std::shared_ptr<held_files>> of(
       std::filesystem::path const& directory, std::function<void()> const& meanwhile = {});
 

@@ -32,12 +32,12 @@ using watcher =
     std::function<bool(std::string_view doing, std::uint64_t entries, std::uint64_t bytes)>;
 
 /// Reads only the format entry.
-/// @return FAILED_PRECONDITION, in one line with the path: not a server's store, or written by a
-///   newer server. INTERNAL: damaged.
+/// @return FAILED_PRECONDITION, in one line with the path, if this is not a server's store, or a
+/// newer server wrote it; INTERNAL if the store is damaged
 muster::result<contents> format_of(view const& of);
 
-/// Validates checksums, each entry, and the state that a server would load. Errors: as for
-/// format_of. INTERNAL contains the damage and its position.
+/// Validates checksums, each entry, and the state that a server would load. Fails like format_of.
+/// The message of INTERNAL contains the damage and its position.
 muster::result<contents> inspect(view const& of, watcher const& watch = {});
 
 }  // namespace muster::server::journal

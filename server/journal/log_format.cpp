@@ -58,7 +58,7 @@ struct step {
   std::size_t missing = 0;
 };
 
-// Reads the first record of the rest of a block. `last`: no bytes follow the block
+// Reads the first record of the rest of a block. If `last` is set, no bytes follow the block.
 step next(std::string_view rest, bool last, bool checksums) {
   using kind = log_end::kind;
   auto const unfinished = last ? kind::torn : kind::damaged;

@@ -22,7 +22,7 @@ struct log_end {
 /// Returns fewer than `n` bytes only at the end.
 using log_reader = std::function<std::size_t(char* into, std::size_t n)>;
 
-/// `checksums`: false to skip checksums for speed if RocksDB will verify intact records later
+/// `checksums` can be false to save time if RocksDB will verify intact records later.
 log_end walk_log(log_reader const& read, bool checksums = true);
 
 }  // namespace muster::server::journal

@@ -39,8 +39,8 @@ struct repair_plan {
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
 /// Repairs a directory that no server uses, after copying it to `copy`.
-/// @return FAILED_PRECONDITION: as for copy_store; a process uses the directory; or entries are
-///   unusable and `drop` is false.
+/// @return FAILED_PRECONDITION as from copy_store, or if a process uses the directory, or if
+/// entries are unusable and `drop` is false
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,
                                          std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});

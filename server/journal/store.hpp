@@ -37,8 +37,8 @@ class store {
  public:
   virtual ~store() = default;
   /// Writes the whole batch durably, or nothing.
-  /// @return RESOURCE_EXHAUSTED: nothing was written, and the caller can retry. After any other
-  ///   error, the state of the disk is unknown, and write() must not be called again.
+  /// @return RESOURCE_EXHAUSTED if nothing was written; the caller can then retry. After any other
+  /// error, the state of the disk is unknown, and write() must not be called again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;

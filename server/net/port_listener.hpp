@@ -3,9 +3,8 @@
 // silent clients. Has its own thread. Owned by the accepting_server. Called by the engine thread,
 // or before run() by its creator.
 //
-//   accepted --whole preface, or none--> handed on
-//       \--silent for first_data_timeout, or made room for another, or closed by the client-->
-//       closed
+//   accepted --whole preface, or none--> handed on \--silent for first_data_timeout, or made room
+//   for another, or closed by the client--> closed
 #pragma once
 
 #include <chrono>

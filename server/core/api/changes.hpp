@@ -141,7 +141,7 @@ struct session_released {
   bool operator==(session_released const&) const = default;
 };
 
-/// State of a task, without closures and heartbeats. `gone`: the task's row was removed.
+/// State of a task, without closures and heartbeats. `gone` is true if the task's row was removed.
 struct task_changed {
   std::string job;
   std::int64_t index = 0;

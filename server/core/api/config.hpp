@@ -52,8 +52,9 @@ struct config {
   /// Number of reports of the same lost dependency, within transient_window, that is fatal for a
   /// session. Earlier reports requeue the closure. If 0, the first report is fatal.
   std::uint32_t transient_dependency_failures = 3;
-  /// Number of TIMEOUT reports by functions that is fatal for a session. `timeouts_by_workers`: a
-  /// tenth of the connected workers; below ten workers, the first report is fatal.
+  /// Number of TIMEOUT reports by functions that is fatal for a session. `timeouts_by_workers`
+  /// means a tenth of the connected workers; with fewer than ten workers, the first report is
+  /// fatal.
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);

@@ -89,7 +89,7 @@ struct drain_request {
   bool operator==(drain_request const&) const = default;
 };
 
-/// Closes the stream. `final`: the worker should not reconnect automatically.
+/// Closes the stream. If `final` is set, the worker should not reconnect automatically.
 struct disconnect {
   stream_id stream{};
   muster::status status;

@@ -134,7 +134,7 @@ struct job_removed {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_removed, request_removed,
                           per_worker_fact, per_worker_removed, job_removed>;
 
-/// Returns the owner of a fact, or none for a per-worker value without an owner.
+/// Returns the owner of a fact, or nothing for a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {

@@ -221,7 +221,8 @@ struct worker_disconnected {
   std::optional<held_closure> process_ended{};
 };
 
-/// Stops dispatching to this worker. `tell`: the worker is asked to leave when it has finished.
+/// Stops dispatching to this worker. If `tell` is set, the worker is asked to leave when it has
+/// finished.
 struct worker_drain {
   stream_id stream{};
   bool tell = false;

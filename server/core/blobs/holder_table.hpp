@@ -138,7 +138,7 @@ class holder_table {
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
-  /// Removes a holder, and with the last holder also the value. `back`: whether the process may
+  /// Removes a holder, and with the last holder also the value. `back` is true if the process may
   /// return with the value.
   void remove(holder_id id, places::iterator it, bool back, time_point now);
   static std::vector<std::string> take(line& from, time_point until, std::size_t most, line* then);

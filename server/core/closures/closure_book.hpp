@@ -62,8 +62,8 @@ class closure_book {
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// Creates a closure in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Assigns a closure to a worker. `runs`: whether the worker executes the closure immediately, or
-  /// prefetches it.
+  /// Assigns a closure to a worker. `runs` is true if the worker executes the closure immediately,
+  /// and false if it prefetches the closure.
   void send(slot c, worker_number w, bool runs, time_point now);
   void start(slot c, time_point at);
   /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.

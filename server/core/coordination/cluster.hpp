@@ -38,7 +38,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// `known` tells whether restore() follows. REQUIRES: `spec` is valid.
+  /// `known` is true if restore() follows. REQUIRES: `spec` is valid.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 

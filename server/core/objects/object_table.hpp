@@ -26,7 +26,7 @@ namespace muster::core::objects {
 
 class object_table {
  public:
-  /// `last`: highest id that earlier server processes may have used.
+  /// `last` is the highest id that earlier server processes may have used.
   object_table(object_limits limits, std::uint64_t last) : limits_(limits), last_before_(last) {
     book_.begin_above(last);
   }
@@ -97,7 +97,7 @@ class object_table {
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// `takes` tells whether the task can hold objects. REQUIRES: task_disconnected() was called for
+  /// `takes` is true if the task can hold objects. REQUIRES: task_disconnected() was called for
   /// its previous stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);

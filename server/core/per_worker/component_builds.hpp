@@ -200,7 +200,7 @@ class component_builds {
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
   }
-  /// Aborts the components of a lost worker. `why`: reason for the loss.
+  /// Aborts the components of a lost worker. `why` is the reason for the loss.
   void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, std::string const& why,
             time_point now) {
     auto const worker = task.first + ":" + std::to_string(task.second);

@@ -35,7 +35,7 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// `until`: time at which the task is lost. Returns the alarm's number, or 0 if the task is
+  /// `until` is the time at which the task is lost. Returns the alarm's number, or 0 if the task is
   /// unknown or already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
   /// Returns 0 for an unknown task.
@@ -49,7 +49,7 @@ class stateful_tasks {
 
   /// Ignored for an unknown task.
   void use(session_number s, task_key const& t);
-  /// `name`: for example "ps:1".
+  /// `name` is a task such as "ps:1".
   void use(session_number s, std::string_view name);
   std::vector<session_number> take_users(task_key const& t);
   void forget(session_number s);

@@ -38,7 +38,7 @@ class transient_failures {
   std::string wrong(failure const& f, known_task const& exists) const;
   std::size_t dependency_limit() const;
 
-  /// Returns whether the closure is requeued. `workers`: number of connected workers.
+  /// Returns whether the closure is requeued. `workers` is the number of connected workers.
   bool tolerates_timeout(transient_reports& all, std::uint32_t workers, time_point now);
 
   transient_reports& of(session_number s) { return sessions_[s]; }

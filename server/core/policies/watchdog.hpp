@@ -15,11 +15,11 @@ class watchdog {
  public:
   static constexpr duration longest_pause = std::chrono::hours(1);
 
-  /// `period`: time until the first report; 0 disables the watchdog.
+  /// `period` is the time until the first report; 0 disables the watchdog.
   explicit watchdog(duration period) : period_(period) {}
 
   void progress() { progressed_ = true; }
-  /// Called at the end of each step. `busy`: whether a closure is running, or is queued while
+  /// Called at the end of each step. `busy` is true if a closure is running, or is queued while
   /// workers are connected.
   void observe(bool busy, time_point now) {
     if (period_ == duration{}) return;
@@ -29,7 +29,7 @@ class watchdog {
     pause_ = period_;
     due_ = busy ? now + pause_ : never;
   }
-  /// Called when `due` is reached. Returns whether a stall must be reported. `work`: whether a
+  /// Called when `due` is reached. Returns whether a stall must be reported. `work` is true if a
   /// closure is running or is queued for a worker.
   bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));

@@ -26,8 +26,8 @@ namespace muster::core::programs {
 
 class controller {
  public:
-  /// `last`: the last assigned id, shared with other controllers. Both references must outlive this
-  /// object.
+  /// `last` is the last assigned id, shared with other controllers. Both references must outlive
+  /// this object.
   controller(program_limits limits, std::uint64_t& last, ledger& resources)
       : limits_(limits), last_(last), ledger_(resources) {}
 

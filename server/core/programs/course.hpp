@@ -20,7 +20,8 @@ class course {
   course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
       : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
 
-  /// Sets and publishes the state. `end`: result of the current attempt, if it has just ended.
+  /// Sets and publishes the state. `end` is the result of the current attempt, if it has just
+  /// ended.
   void enter(program& p, program_state s, program_end end = {});
   void begun(program& p);
   /// REQUIRES: the rank is alive.

@@ -17,7 +17,7 @@ namespace muster::core::programs {
 
 class port_table {
  public:
-  /// `rest`: time until a returned port can be assigned again.
+  /// `rest` is the time until a released port can be assigned again.
   explicit port_table(duration rest) : rest_(rest) {}
 
   /// Returns nothing if all ports in the range are in use or resting. REQUIRES: first <= last.

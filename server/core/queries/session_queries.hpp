@@ -33,8 +33,9 @@ class session_queries {
   /// Returns a token id. Empty if the session is unknown or was not authenticated.
   std::string_view submitter(session_id id) const;
   void add_usage(std::string_view submitter, submitter_usage& into) const;
-  /// Returns since when closures wait in a cluster without workers, or `never`: the creation of the
-  /// oldest waiting session or the last loss of a worker, whichever is later.
+  /// Returns the time since which closures have been waiting in a cluster without workers, or
+  /// `never`. This is the creation of the oldest waiting session or the last loss of a worker,
+  /// whichever is later.
   time_point waits_since() const;
 
  private:

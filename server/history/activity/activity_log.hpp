@@ -96,8 +96,8 @@ class activity_log {
   /// Returns up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false.
-  /// `only`: as for behind()
+  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false. For
+  /// `only`, see behind().
   template <class F>
   void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
     for (auto it = behind(lanes_, only, after); it != lanes_.end();

@@ -44,7 +44,7 @@ struct straggler_view {
   std::vector<host> hosts;        ///< worst first; only hosts that were late at least once
 };
 
-/// `late`: null if no barrier has completed; `now`: the generation that `late` belongs to
+/// `late` is null if no barrier has completed. `now` is the generation that `late` belongs to.
 straggler_view stragglers(lateness const* late, coordination::generation_views const& now);
 
 }  // namespace muster::history

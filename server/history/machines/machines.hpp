@@ -57,7 +57,7 @@ class machines {
     }
   };
 
-  /// `task`: for example "worker:3"; empty for the server itself
+  /// `task` is a task such as "worker:3", or empty for the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
   /// Samples must be restored oldest first, before the machine reports.

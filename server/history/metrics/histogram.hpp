@@ -48,7 +48,7 @@ class histogram {
     return *this;
   }
 
-  /// `n`: bucket; `buckets`: durations above all limits
+  /// Returns the count of bucket `n`. Bucket number `buckets` counts durations above all limits.
   std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
   duration sum_in(std::size_t n) const { return buckets_[n].sum; }
   std::uint64_t count() const {

@@ -25,8 +25,8 @@ class history_reader {
 
   // The following functions can be called on any thread, even before `start`.
   bool there() const { return there_; }
-  /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions are
-  ///   waiting. UNAVAILABLE: the reader has been stopped.
+  /// @return FAILED_PRECONDITION if there is no store, RESOURCE_EXHAUSTED if too many questions are
+  /// waiting, UNAVAILABLE if the reader has been stopped
   muster::status ask(question q);
 
  private:

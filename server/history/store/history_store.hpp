@@ -84,8 +84,8 @@ class history_store {
  public:
   enum class access { write, read };
   /// Opens the store. `write` creates the directory if necessary.
-  /// @return FAILED_PRECONDITION: the store cannot be opened, or another process writes it.
-  ///   NOT_FOUND: `read`, and there is no store. The message is one line and contains the path.
+  /// @return FAILED_PRECONDITION if the store cannot be opened or another process writes it,
+  /// NOT_FOUND for `read` if there is no store. The message is one line and contains the path.
   static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
                                                              history_limits limits, access how);
   ~history_store();

@@ -14,7 +14,8 @@ namespace muster::server {
 class cluster_scope {
  public:
   cluster_scope() = default;  ///< all clusters
-  /// `main`: name of the server's own cluster, also called "default"; empty in log events of hubs
+  /// `main` is the name of the server's own cluster, which is also called "default" and has an
+  /// empty name in log events of hubs.
   cluster_scope(core::caller const& who, std::string_view main);
 
   bool whole() const { return clusters_.empty(); }

@@ -62,7 +62,7 @@ class token_keeper {
   bool required_after_restart() const { return gate_.required_after_restart(); }
   core::time_point now() const { return dependencies_.now(); }
 
-  /// Publishes an audit event. `from`: the user's address
+  /// Publishes an audit event. `from` is the user's address.
   void audit(core::caller const& by, std::string const& from, std::string const& cluster,
              std::string const& what);
   /// Removes expired tokens, and reports refusals once a minute.

@@ -56,9 +56,9 @@ class program_clusters {
   /// Must be called before the attempt's ranks start. Repeated calls are ignored.
   void begin(core::attempt_sheet const& sheet);
   void changed(core::program_changed const& c);
-  /// Restores a program whose clusters have been restored. `tunnels`: the last attempt had a
-  /// cluster unless the limit was reached. REQUIRES: first call for the program; finished programs
-  /// are restored in the order in which they ended.
+  /// Restores a program whose clusters have been restored. If `tunnels` is set, the last attempt
+  /// had a cluster unless the limit was reached. REQUIRES: first call for the program; finished
+  /// programs are restored in the order in which they ended.
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
   /// Returns whether this attempt is the program's last and has a cluster.
   bool serves(core::program_id program, std::uint32_t attempt) const;
@@ -67,7 +67,7 @@ class program_clusters {
     std::vector<core::attempt_record::meeting> barriers;
     std::vector<core::attempt_record::late_task> latecomers;
   };
-  /// `ranks`: the rank of each task
+  /// `ranks` contains the rank of each task.
   lateness late(core::program_id program, std::uint32_t attempt,
                 std::vector<std::uint32_t> const& ranks) const;
   /// Returns whether the rank is a task of the cluster. Other ranks do not use barriers.
@@ -76,7 +76,7 @@ class program_clusters {
   }
   /// Returns an empty string if the program has no cluster.
   std::string of(core::program_id program) const;
-  /// Adds the cluster's activity and pending barriers. `ranks`: the rank of each task
+  /// Adds the cluster's activity and pending barriers. `ranks` contains the rank of each task.
   void inspect(core::program_id program, std::vector<std::uint32_t> const& ranks,
                doctor::look& into) const;
   static constexpr std::size_t barriers_examined = 20;

@@ -68,7 +68,7 @@ class program_hub {
   /// key; NOT_FOUND if the program has no cluster.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
-  /// `ranks`: the rank of each task
+  /// `ranks` contains the rank of each task.
   void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                        doctor::look& into) const;
   /// Available until the next attempt begins.

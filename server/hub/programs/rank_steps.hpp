@@ -60,7 +60,7 @@ class rank_steps {
   /// RESOURCE_EXHAUSTED.
   void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
 
-  /// `slow_ranks`: also sets the slow ranks, which is expensive for many ranks
+  /// If `slow_ranks` is set, also sets the slow ranks, which is expensive for many ranks.
   void fill(core::program_view& p, bool slow_ranks) const;
   void fill(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;

@@ -20,7 +20,8 @@ struct address {
 };
 
 /// Parses etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// for TLS.
-/// @return INVALID_ARGUMENT: a single line with the expected format. It never contains a password.
+/// @return INVALID_ARGUMENT if the text is malformed. The message is a single line with the
+/// expected format, and never contains a password.
 muster::result<address> parse_address(std::string_view text);
 
 }  // namespace muster::server::journal::etcd

@@ -52,7 +52,8 @@ grpc::ChannelArguments arguments() {
 // (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
-// OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.
+// etcd returns OUT_OF_RANGE if it has dropped the revision, or if this member has not reached the
+// revision.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
 // Only for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, with texts about its

@@ -27,11 +27,12 @@ class etcd_store final : public store {
  public:
   /// Opens the store and completes a batch that an earlier leader stored but did not apply.
   /// @pre This server is the leader.
-  /// @return UNAVAILABLE: no member returned data as recent as the term in time, or this server is
-  ///   no longer the leader. Nothing is written.
+  /// @return UNAVAILABLE if no member returned data as recent as the term in time, or this server
+  /// is no longer the leader; nothing is written then
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Blocks until etcd answers. RESOURCE_EXHAUSTED: nothing was written, and the caller can retry.
+  /// Blocks until etcd answers. RESOURCE_EXHAUSTED means that nothing was written and the caller
+  /// can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;

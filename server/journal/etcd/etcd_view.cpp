@@ -16,7 +16,8 @@ constexpr auto first_limit = 5s;  // detects whether etcd answers
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
 
-// Reads all keys below the prefix at one revision. OUT_OF_RANGE: etcd has compacted the revision.
+// Reads all keys below the prefix at one revision. Fails with OUT_OF_RANGE if etcd has compacted
+// the revision.
 muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int64_t& revision,
                         map& into) {
   auto const prefix = c.prefix() + "/";

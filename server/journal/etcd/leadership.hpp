@@ -38,9 +38,9 @@ class leadership {
     bool leads = false;
     std::string leader;  ///< address; empty if there is no leader
   };
-  /// Reads the leader's key once, and tries to become the leader if there is none. One thread,
-  /// until this server leads.
-  /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
+  /// Reads the leader's key once, and tries to become the leader if there is none. Called by one
+  /// thread, until this server is the leader.
+  /// @return UNAVAILABLE if etcd does not answer; another code if etcd rejects the request
   muster::result<seen> try_to_lead();
 
   /// Valid once try_to_lead() has succeeded. Main thread.

@@ -32,7 +32,7 @@ class notice_waits {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Called when a wait is over. `told` tells whether the call was answered with the notice.
+  /// Called when a wait is over. `told` is true if the call was answered with the notice.
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;

@@ -35,7 +35,7 @@ class task_watches {
     return now < snapshot_at_ + interval_ && kept && kept->version == version;
   }
 
-  /// `missed` tells whether the caller has missed a change.
+  /// `missed` is true if the caller has missed a change.
   void add(call_id call, bool missed) {
     if (missed && due_ == never) due_ = snapshot_at_ + interval_;
     watchers_.insert(call);

@@ -71,7 +71,7 @@ struct step_frame {
       refuse(from, code::resource_exhausted, "the cluster has reached its limit on waiting calls");
     return full();
   }
-  /// REQUIRES: not full(). `what`: see waiting_call.
+  /// For `what`, see waiting_call. REQUIRES: not full().
   void park(caller const& from, wait_kind kind, task_index t, std::uint64_t what) {
     waiting_call w{kind, t, what, now, never};
     if (from.deadline != never) {

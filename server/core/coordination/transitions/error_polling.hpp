@@ -31,7 +31,7 @@ class error_polling {
   /// Returns the refusal of a heartbeat that delivers the common error. Returns null if there is no
   /// error, or if the task has received it.
   fault_ptr unheard(task_index t) const;
-  /// Records that a new process has joined as this task. `back` tells whether the task was in
+  /// Records that a new process has joined as this task. `back` is true if the task was in
   /// error; if so, the process does not receive an earlier failure of the generation.
   void join(task_index t, bool back) {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);

@@ -28,7 +28,7 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// `told` tells whether the notice was delivered. Ignored for a wait of an earlier process, which
+  /// `told` is true if the notice was delivered. Ignored for a wait of an earlier process, which
   /// can end long after that process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
