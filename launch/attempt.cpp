@@ -44,7 +44,7 @@ void attempt::ended(pid_t pid, int raw_status) {
       std::find_if(tasks_.begin(), tasks_.end(), [pid](auto const& t) { return t->pid() == pid; });
   if (it == tasks_.end()) return;
   auto& t = **it;
-  t.signal(SIGKILL);  // remaining processes of its group
+  t.signal(SIGKILL);  // kills the remaining processes of its group
   ending e{.task = t.of().name, .after = clock::now() - started_};
   set_status(e, raw_status);
   if (stopping_) e.why = killed_ ? ending::cause::killed : ending::cause::stopped;

@@ -12,7 +12,7 @@ namespace muster::launch {
 struct ending {
   enum class cause {
     itself,
-    stopped,  // because another program failed or all others had ended
+    stopped,  // stopped because another program failed or all other programs had ended
     killed,
     not_started,  // `status` is the status that a shell would return
   };
@@ -21,12 +21,13 @@ struct ending {
   int signal = 0;
   cause why = cause::itself;
   std::chrono::steady_clock::duration after{};
-  std::vector<std::string> last_errors{};  // last lines on stderr, or why the program did not start
+  // Last lines on stderr, or the reason why the program did not start.
+  std::vector<std::string> last_errors{};
 };
 
 struct attempt_result {
   std::vector<ending> all;
-  std::optional<ending> first;  // first failure; after stop(), first nonzero status
+  std::optional<ending> first;  // first failure; after stop(), the first nonzero status
 };
 
 void set_status(ending& e, int raw);

@@ -43,7 +43,7 @@ class launcher {
 
   int run() {
     line_.listen();
-    io_.poll();  // signals that the supervisor received earlier
+    io_.poll();  // handles signals that the supervisor received earlier
     if (stop_signal_ != 0) {
       output_.say(signal_name(stop_signal_) + ": stopped before any task was started");
       return 128 + stop_signal_;
@@ -152,7 +152,7 @@ class launcher {
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
   int restarts_ = 0;
-  int counted_ = 0;  // counted towards max_restarts
+  int counted_ = 0;  // restarts that count towards max_restarts
   int stop_signal_ = 0;
   bool pausing_ = false;
   bool ending_ = false;
@@ -164,7 +164,8 @@ class launcher {
 std::vector<int> free_ports(std::size_t count) {
   namespace ip = asio::ip;
   asio::io_context io;
-  std::vector<ip::tcp::acceptor> held;  // kept open until all are known, so that the ports differ
+  // Kept open until all ports are known, so that the ports differ.
+  std::vector<ip::tcp::acceptor> held;
   std::vector<int> ports;
   for (std::size_t i = 0; i < count; ++i) {
     held.emplace_back(io, ip::tcp::endpoint(ip::address_v4::loopback(), 0));

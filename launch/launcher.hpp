@@ -33,7 +33,7 @@ struct launch_options {
   milliseconds backoff_reset_after{300'000};
 };
 
-/// Limit of processes, each of which takes two of the usual 1,024 descriptors.
+/// Maximum number of processes, each of which needs two of the usual 1,024 descriptors.
 constexpr int processes_max = 256;
 
 /// Returns distinct unused ports of 127.0.0.1. Another process can take a port before it is used;
@@ -41,10 +41,11 @@ constexpr int processes_max = 256;
 /// @throws std::system_error
 std::vector<int> free_ports(std::size_t count);
 
-/// Returns the exit status: 0, that of the first failure (128 + n after signal n), or 127 if the
-/// command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are forwarded and end the
-/// run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are forwarded. No process remains.
-/// A stop signal before the start returns 128 + n and starts nothing.
+/// Returns the exit status: 0 after success, the status of the first failure (128 + n after signal
+/// n), or 127 if the command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are
+/// forwarded and end the run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are
+/// forwarded. No process remains. A stop signal before the start returns 128 + n and starts
+/// nothing.
 /// @throws std::runtime_error, std::system_error before anything runs, and exceptions of `roles`
 int run(launch_options options);
 

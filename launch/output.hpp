@@ -1,5 +1,5 @@
-// Output of all tasks: to stdout and stderr of this process, prefixed with the task name, and to
-// one file for each task. Owned by the launcher and used on its thread.
+// Writes the output of all tasks to this process's stdout and stderr, prefixed with the task name,
+// and to one file for each task. Owned by the launcher and used on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,13 +17,13 @@
 namespace muster::launch {
 
 struct output_options {
-  bool shown = true;  // show output on stdout and stderr; otherwise only in files
+  bool shown = true;  // shows output on stdout and stderr; otherwise, output is only in files
   bool prefix = true;
   std::string directory{};  // created if needed; if empty, there are no files
   bool colour_out = false, colour_err = false;
   bool terminal_out = false, terminal_err = false;
   /// Approximate number of the newest bytes to keep of each file. Older bytes become a hole, so
-  /// offsets do not change. 0 keeps all.
+  /// offsets do not change. 0 keeps all bytes.
   std::uint64_t file_bytes_max = 0;
 };
 
@@ -49,7 +49,7 @@ class output {
   bool full() const { return !abandoned_ && writer_.full(); }
   std::function<void()> resume;
 
-  /// Calls `written` when all output so far was written or abandoned.
+  /// Calls `written` once all output so far has been written or abandoned.
   void mark(std::function<void()> written);
   void finish(std::function<void()> done);
   void abandon();

@@ -232,8 +232,8 @@ class planner {
     auto const group = std::find(hosts.begin(), hosts.end(), host_of(t)) - hosts.begin();
     v["GROUP_RANK"] = std::to_string(group);
     v["GROUP_WORLD_SIZE"] = std::to_string(hosts.size());
-    // As in torchrun: a thread pool of the machine's size for each task would create too many
-    // threads.
+    // Uses torchrun's default, because a thread pool of the machine's size in each task would
+    // create too many threads.
     if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
   }
 

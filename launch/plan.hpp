@@ -42,21 +42,21 @@ struct plan_request {
   /// Ignored if `added` sets one of its variables.
   std::string store{};
   std::vector<std::string> command;
-  std::string muster_program = "muster";  // runs the workers of in_graph
+  std::string muster_program = "muster";  // program that runs the workers of in_graph
   int restart = 0;
   int max_restarts = 0;
   /// Directory that contains python_site(), put first in the PYTHONPATH of tasks with a rank; can
   /// be empty.
   std::string python_site{};
-  std::string run_id = "none";  // torchrun's name of a run without an ID
+  std::string run_id = "none";  // torchrun's name for a run without an ID
   std::map<std::string, std::string> inherited{}, added{};
 };
 
 /// Returns the programs in the order chiefs, workers, ps, evaluators, and other roles, which train
 /// like workers.
 /// @pre The cluster is valid (cluster_rules.hpp) and contains `own`.
-/// @throws cluster_error if an address lacks a required port, for in_graph without a server,
-///   and if `ends_with` names an unknown task
+/// @throws cluster_error if an address lacks a required port, if in_graph is set without a server,
+/// or if `ends_with` names an unknown task
 std::vector<role> plan(plan_request const& request);
 
 bool is_set_per_attempt(std::string_view variable);

@@ -31,7 +31,7 @@ namespace muster::launch {
 namespace {
 
 // Returns the fields of /proc/PID/stat after the name, which can contain anything. The first
-// returned field is field 3 in proc(5).
+// returned field is field 3 as numbered in proc(5).
 std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;
@@ -74,7 +74,7 @@ void kill_and_reap(pid_t pid) {
 // run") hits only the supervisor.
 void set_process_name(char const* name) {
   ::prctl(PR_SET_NAME, name);
-  constexpr int fields_before_arguments = 45;  // arguments start at field 48 in proc(5)
+  constexpr int fields_before_arguments = 45;  // the arguments start at field 48, see proc(5)
   auto fields = fields_of("self");
   std::string skipped;
   for (int i = 0; i < fields_before_arguments; ++i) fields >> skipped;
@@ -163,8 +163,8 @@ split_result split(char const* verb) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit this setting
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
-  // Children that existed before this program was executed, as in sh -c 'exporter & exec muster run
-  // …'.
+  // Spares children that existed before this program was executed, as in sh -c 'exporter & exec
+  // muster run …'.
   auto const spared = children_of(::getpid());
   auto const heard = signals_of_supervisor();
   ::sigprocmask(SIG_BLOCK, &heard, nullptr);
@@ -187,7 +187,7 @@ split_result split(char const* verb) {
 }
 
 void kill_orphans(std::vector<pid_t> const& spared) {
-  constexpr int generations_max = 64;  // killed processes can leave children
+  constexpr int generations_max = 64;  // limit, because killed processes can leave children
   for (int i = 0; i < generations_max; ++i) {
     auto orphans = children_of(::getpid());
     std::erase_if(orphans,

@@ -14,19 +14,19 @@
 namespace muster::launch {
 
 struct split_result {
-  /// In the supervisor, after the run: its exit status.
+  /// Set in the supervisor after the run. Contains the run's exit status.
   std::optional<int> over{};
-  /// In the launcher: each byte is a signal that the supervisor received. End of file means that
-  /// the supervisor has exited.
+  /// Used in the launcher. Each byte is a signal that the supervisor received. End of file means
+  /// that the supervisor has exited.
   file_descriptor line{};
-  /// In the launcher: an eventfd to which it must write when it starts reading `line`. Until then,
-  /// the supervisor kills the launcher at a second stop signal.
+  /// Used in the launcher: an eventfd to which the launcher must write when it starts reading
+  /// `line`. Until then, the supervisor kills the launcher at a second stop signal.
   file_descriptor begun{};
 };
 
-/// Forks this process and returns in both: in the launcher immediately, in the supervisor when no
-/// process of the run remains.
-/// @param verb command name for the message that the launcher was killed
+/// Forks this process and returns in both processes: immediately in the launcher, and in the
+/// supervisor once all processes of the run have exited.
+/// @param verb command name shown if the launcher is killed
 /// @pre The process has one thread.
 /// @throws std::system_error
 split_result split(char const* verb = "muster run");

@@ -14,7 +14,7 @@ class supervisor_pipe {
  public:
   struct callbacks {
     std::function<void(int signal)> on_signal;
-    std::function<void()> on_gone;  // once, as the last callback
+    std::function<void()> on_gone;  // called once, as the last callback
   };
 
   supervisor_pipe(boost::asio::io_context& io, file_descriptor line, callbacks c);

@@ -21,7 +21,7 @@ namespace muster::launch {
 
 class task_process {
  public:
-  /// Longer lines are split into pieces of this size.
+  /// Longer lines are split into parts of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
   /// Last lines of each stream that are kept for the summary.
   static constexpr std::size_t last_lines_max = 10;

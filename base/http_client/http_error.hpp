@@ -21,7 +21,7 @@ enum class http_failure : std::uint8_t {
   certificate_expired,
   certificate_not_yet_valid,
   certificate_for_another_name,
-  certificate_not_accepted,  // for a reason not listed above
+  certificate_not_accepted,  // rejected for a reason not listed above
   tls_failed,                // handshake failed for a reason other than the certificate
   answer_too_long,
 };

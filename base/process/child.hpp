@@ -28,9 +28,10 @@ struct process_user {
 struct child_options {
   std::vector<std::string> argv;  // argv[0] is looked up in this process's PATH
   environment_map environment;
-  std::string cwd = {};                // if empty, this process's working directory
-  std::optional<process_user> user{};  // unset: this process's user; otherwise requires root
-  int in = -1;                         // the child's standard input; -1: empty
+  std::string cwd = {};  // if empty, this process's working directory
+  // If not set, this process's user; a different user requires root.
+  std::optional<process_user> user{};
+  int in = -1;  // the child's standard input; -1: empty
   /// The kernel kills the child when the thread that started it ends, so that thread must live as
   /// long as the child.
   bool dies_with_thread = false;

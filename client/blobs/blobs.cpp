@@ -30,8 +30,9 @@ constexpr auto poll_interval = 1s;
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
-constexpr auto transfer_limit = 10min;   // 1 GiB on a slow connection
-constexpr int unknown_holder_tries = 8;  // of a put; the server may not know the holder yet
+constexpr auto transfer_limit = 10min;  // enough for 1 GiB on a slow connection
+// Tries of an upload, because the server may not know the holder yet.
+constexpr int unknown_holder_tries = 8;
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
@@ -46,7 +47,7 @@ std::string current_task() {
 // The server accepts 300 bytes for an address with its port.
 constexpr std::size_t address_bytes_max = 290;
 
-// Throws std::invalid_argument, whose message names the option with the invalid address.
+// Throws std::invalid_argument if an address is invalid; the message names the option.
 void check_transfer(blobs_options const& o) {
   for (auto const& [name, text] : {std::pair("transfer_listen", &o.transfer_listen),
                                    std::pair("transfer_advertise", &o.transfer_advertise)}) {
@@ -140,7 +141,7 @@ class blobs::store {
         transfer_limit, "blob " + hex(hash) + " cannot be uploaded");
     auto const mine = std::make_shared<put_content const>(bytes);
     std::lock_guard held(mutex_);
-    auto content = kept(hash);  // another thread may have stored the same content
+    auto content = kept(hash);  // another thread may have stored the same blob
     if (!content) kept_[hash] = content = mine;
     start_maintenance();
     return {hex(hash), bytes.size(), content};
@@ -153,7 +154,7 @@ class blobs::store {
       throw blob_error(failure_kind::input, "a blob name must have 64 hexadecimal digits");
     detail::value_wait const waits;
     std::unique_lock held(mutex_);
-    // Waits for another fetch of the same content, which has a deadline.
+    // Waits for another thread that fetches the same blob; that fetch has a deadline.
     changed_.wait(held, [&] { return !fetching_.contains(name); });
     if (auto here = cache_.find(name)) return here;
     fetching_.insert(name);
@@ -227,7 +228,7 @@ class blobs::store {
       };
       return server_.once(ask, asking_limit).ok();
     };
-    // May be called after the caller has stopped waiting.
+    // `keep` may be called after the caller has stopped waiting.
     auto const keep = [this, name](detail::shared_values::memory const& m) {
       std::lock_guard held(mutex_);
       cache_.add(name, {m, m->bytes()});
@@ -249,7 +250,8 @@ class blobs::store {
     return got;
   }
 
-  // Only the holder may store a content on the server under its name. Throws blob_error.
+  // Stores a held value on the server under its name, which only the holder may do. Throws
+  // blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
     if (!shared)
@@ -258,10 +260,10 @@ class blobs::store {
     if (!bytes) return;
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
-    bool is_refused = false;  // a retry would fail for the same reason
+    bool is_refused = false;  // true if a retry would fail for the same reason
     auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
     for (int tries = 1;; ++tries) {
-      // The stream may have changed, and with it the holder number.
+      // If the stream has changed, so has the holder number.
       auto const now = shared->find(name);
       if (!now.bytes) return;
       auto const put = [&](auto& to, auto& context) {
@@ -294,8 +296,8 @@ class blobs::store {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
 
-  // The thread that stores requested contents on the server, and renews contents there that are
-  // still in use.
+  // Runs on the thread that uploads requested values, and renews blobs on the server that are still
+  // in use.
   void keep() {
     auto asked_at = clock::now();
     std::unique_lock held(mutex_);
@@ -339,7 +341,7 @@ class blobs::store {
     held.lock();
   }
 
-  // Failed contents are retried in the next round.
+  // Blobs that could not be renewed are retried in the next round.
   void renew(std::unique_lock<std::mutex>& held) {
     std::erase_if(kept_, [](auto const& k) { return k.second.expired(); });
     std::vector<std::string> hashes;
@@ -378,11 +380,12 @@ class blobs::store {
   bool closing_ = false, drained_ = false, closed_ = false;
   detail::content_cache cache_;
   std::set<std::string> fetching_;  // at most one per thread
-  /// Contents on the server: those that a blob refers to, and those released since the last round.
+  /// Blobs on the server: blobs that this process refers to, and blobs that were released since the
+  /// last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
-  std::shared_ptr<detail::shared_values> shared_;  // set by the first large content
-  std::deque<std::string> wanted_;                 // contents that the server requested, each once
-  std::set<std::string> wanted_names_;             // also contains the content that is being stored
+  std::shared_ptr<detail::shared_values> shared_;  // set when the first large value is stored
+  std::deque<std::string> wanted_;                 // values that the server requested, each once
+  std::set<std::string> wanted_names_;             // also contains the value that is being uploaded
   std::thread keeper_;                             // started by the first put
 };
 

@@ -23,17 +23,17 @@ using blob_stub = v1::BlobService::Stub;
 std::string raw_sha256_of(std::string_view bytes);
 bool is_transient(grpc::StatusCode c);
 
-/// `name` and `holder` are set for a content that a process holds (see PutBlob). Any other content
-/// is stored under its hash.
+/// Uploads a blob. `name` and `holder` are set for a value that a process holds (see PutBlob). Any
+/// other blob is stored under its hash.
 grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_view hash,
                       std::string_view bytes, std::string_view name = {}, std::uint64_t holder = 0);
 grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string_view name,
                       std::string& into);
-/// Sets `there` to one entry per hash. `hashes` must have at most asked_max entries.
+/// Sets one entry of `there` for each hash. `hashes` must have at most asked_max entries.
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
                       std::vector<std::string> const& hashes, std::vector<bool>& there);
 inline constexpr std::size_t asked_max = 1'000;
-/// Returns where the content can be fetched, with tickets for hosts other than `host`.
+/// Returns where the value can be fetched, with tickets for hosts other than `host`.
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 

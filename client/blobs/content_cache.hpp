@@ -1,5 +1,4 @@
-// Cache of fetched contents, limited in bytes; evicts the least recently used content. Not
-// thread-safe.
+// Cache of fetched blobs, limited in bytes; evicts the least recently used blob. Not thread-safe.
 #pragma once
 
 #include <list>
@@ -14,14 +13,14 @@ class content_cache {
  public:
   explicit content_cache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Returns an empty pointer if the content is not cached.
+  /// Returns an empty pointer if the blob is not cached.
   blob_bytes find(std::string const& name) {
     auto const it = places_.find(name);
     if (it == places_.end()) return {};
     order_.splice(order_.begin(), order_, it->second);
     return it->second->second;
   }
-  /// Ignores a content that is larger than the whole cache.
+  /// Ignores a blob that is larger than the whole cache.
   void add(std::string const& name, blob_bytes const& c) {
     if (c->size() > bytes_max_ || places_.contains(name)) return;
     order_.emplace_front(name, c);

@@ -16,9 +16,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds hold_pause_min{50}, hold_pause_max{2'000};
-// Pause before a server without support is queried again, because it may have been replaced.
+// Pause before querying a server again that does not support the call, because it may have been
+// replaced.
 constexpr milliseconds ask_again{30'000};
-// Pause before rejected contents are reported again.
+// Pause before rejected values are reported again.
 constexpr milliseconds refused_again{1'000};
 constexpr int names_in_message = 1'000;
 
@@ -52,7 +53,8 @@ void content_reporter::close() {
 
 void content_reporter::wait_ended() {
   std::unique_lock held(mutex_);
-  changed_.wait(held, [this] { return ended_; });  // no deadline: the stream was cancelled
+  // No deadline is needed, because the stream was cancelled.
+  changed_.wait(held, [this] { return ended_; });
 }
 
 coro::task<void> content_reporter::run(std::shared_ptr<content_reporter> /*self*/) {
@@ -84,7 +86,7 @@ void content_reporter::lost() {
   changed_.notify_all();
 }
 
-// Contents that are dropped from now on are reported after the contents that are already held.
+// Values that are dropped from now on are reported after the values that are already held.
 void content_reporter::connected() {
   first_said_ = false;
   {
@@ -117,7 +119,7 @@ content_reporter::next content_reporter::next_message(grpc::ByteBuffer& to) {
     if (dropped) {
       m.add_dropped(what.name);
     } else if (m.dropped_size() > 0) {
-      break;  // held contents come first in a message
+      break;  // held values come first in a message
     } else {
       m.add_held(what.name);
       m.add_size(what.size);
@@ -213,8 +215,8 @@ void content_reporter::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
-    // A content that is dropped before it was reported is never reported, which limits the number
-    // of reports.
+    // A value that is dropped before it was reported is never reported, which limits the number of
+    // reports.
     auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
     auto const it =
         n.dropped ? std::find_if(reports_.begin(), reports_.end(), of_it) : reports_.end();

@@ -1,7 +1,7 @@
-// Reports this process's contents to the server over a stream (Hold). The server replies which
-// contents to store on the server, and which are no longer needed. After a broken stream,
-// everything is reported again. If the server does not support the call, no contents are held, and
-// the call is retried periodically.
+// Reports the values that this process holds to the server, over a stream (Hold). The server
+// replies which values to upload, and which values are no longer needed. After a broken stream, all
+// values are reported again. If the server does not support the call, no values are held, and the
+// call is retried periodically.
 //
 // Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
 // otherwise.
@@ -29,7 +29,7 @@ namespace muster::detail {
 
 class content_reporter final : public std::enable_shared_from_this<content_reporter>, stream_side {
  public:
-  /// `copy` means that another process created the content.
+  /// `copy` means that another process created the value.
   struct named {
     std::string name;
     std::uint64_t size = 0;
@@ -44,7 +44,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   };
 
   /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
-  /// `peers` serves the contents to other hosts and can be null. `o` and `peers` must outlive
+  /// `peers` serves the values to other hosts and can be null. `o` and `peers` must outlive
   /// wait_ended().
   content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
                    std::string socket_name, std::string task, peer_value_server* peers,
@@ -56,12 +56,12 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   /// Must be called after close(), and not on the engine thread.
   void wait_ended();
 
-  /// Returns true if contents can be held, because the server has acknowledged all of them. Waits
-  /// for a server's first answer for up to `patience`, which must be 0 on the engine thread.
+  /// Returns true if values can be held, because the server has acknowledged all values so far.
+  /// Waits for a server's first answer for up to `patience`, which must be 0 on the engine thread.
   bool ready(std::chrono::milliseconds patience);
-  /// Returns false if the server must store outputs.
+  /// Returns false if outputs must be stored on the server.
   bool outputs_stay() const;
-  /// Returns true if the server could store a content of this size for processes that cannot reach
+  /// Returns true if the server could store a value of this size for processes that cannot reach
   /// this process.
   bool may_hold(std::uint64_t size) const;
   /// Returns the holder number, or 0 if there is no stream.
@@ -110,7 +110,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   mutable std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool ended_ = false;
-  bool has_answer_ = false;  // whether a server has answered or was unreachable
+  bool has_answer_ = false;  // whether a server has answered, or was found to be unreachable
   bool streaming_ = false;
   bool outputs_stay_ = false;
   std::uint64_t holder_ = 0, former_ = 0;

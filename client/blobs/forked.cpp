@@ -1,4 +1,4 @@
-// One bit per descriptor.
+// The table has one bit per descriptor.
 #include "client/blobs/forked.hpp"
 
 #include <pthread.h>

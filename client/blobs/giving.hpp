@@ -1,6 +1,6 @@
-// Serves this process's contents to other processes of the same user on this host, over a Unix
-// socket with a random name. Owned by shared_values, with the io_context and its thread (the loop).
-// Contents can be added and dropped from any thread.
+// Serves the values that this process holds to other processes of the same user on this host, over
+// a Unix socket with a random name. Owned by shared_values, with the io_context and its thread (the
+// loop). Values can be added and dropped from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -25,7 +25,8 @@ class memory_server {
  public:
   /// Maximum number of connections; further processes are disconnected and use the server.
   static constexpr int connections_max = 128;
-  /// Maximum number of contents; also limited to a quarter of the process's descriptor limit.
+  /// Maximum number of values, which is also limited to a quarter of the process's descriptor
+  /// limit.
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.
@@ -44,9 +45,9 @@ class memory_server {
   };
   occupancy used();
   void add(std::string const& name, file_descriptor fd, std::size_t size);
-  /// Returns false if the content is not held.
+  /// Returns false if the value is not held.
   bool drop(std::string const& name);
-  /// Returns an empty descriptor if the content is not held or no descriptor is available.
+  /// Returns an empty descriptor if the value is not held or no descriptor is available.
   file_descriptor opened(std::string const& name);
   std::vector<std::pair<std::string, std::size_t>> held();
   /// Must run on the loop, or after the loop has ended.
@@ -58,7 +59,7 @@ class memory_server {
         : socket(loop, s.release()), mark(socket.native_handle()) {}
     boost::asio::posix::stream_descriptor socket;
     closed_in_forks mark;
-    std::set<std::string> names;  // contents whose drop must be reported
+    std::set<std::string> names;  // values whose drop must be reported
   };
   struct content {
     file_descriptor fd;

@@ -1,4 +1,4 @@
-// Contents are written with write(), because writing to a mapping causes SIGBUS if memory is full.
+// Values are written with write(), because writing to a mapping causes SIGBUS if memory is full.
 #include "client/blobs/memory.hpp"
 
 #include <absl/strings/escaping.h>
@@ -42,8 +42,8 @@ struct label {
 static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
-// The content that the label names, or nothing without a label. The name is empty while a content
-// is being written.
+// The value that the label names, or nothing without a label. The name is empty while a value is
+// being written.
 struct content {
   std::string name;
   std::uint64_t size = 0;
@@ -62,7 +62,7 @@ std::optional<content> labelled(int fd) {
   return content{std::string(l.name, sizeof l.name), l.size};
 }
 
-// The target contains the content's name.
+// Returns the link target, which contains the value's name.
 std::string path_of(int fd) {
   char link[4096];
   auto const at = "/proc/self/fd/" + std::to_string(fd);
@@ -91,7 +91,7 @@ void by_several(std::size_t size, Some const& some) {
     auto const part = std::min(step, size - begin);
     try {
       begun.emplace_back([&some, begin, part] { some(begin, part); });
-    } catch (std::system_error const&) {  // no further threads can be created
+    } catch (std::system_error const&) {  // no more threads can be created
       some(begin, part);
     }
   }

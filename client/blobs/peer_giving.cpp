@@ -159,7 +159,7 @@ void peer_value_server::begin(file_descriptor socket) {
   try {
     s.thread =
         std::thread([this, &s, mine = std::move(socket)]() mutable { serve(s, std::move(mine)); });
-  } catch (std::system_error const&) {  // the other process fetches from the server
+  } catch (std::system_error const&) {  // the other process then fetches the value from the server
     serving_.pop_back();
   }
 }
@@ -174,7 +174,7 @@ void peer_value_server::serve(served& s, file_descriptor socket) {
       auto const tls = tls_;
       held.unlock();
       give(*to, tls);
-    } catch (std::exception const&) {  // the other process fetches from the server
+    } catch (std::exception const&) {  // the other process then fetches the value from the server
     }
     std::lock_guard const held(mutex_);
     s.socket = -1;

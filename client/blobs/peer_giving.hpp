@@ -20,12 +20,13 @@
 namespace muster::detail {
 
 struct peer_giving_limits {
-  /// Maximum number of unused tickets; beyond this, the oldest are dropped.
+  /// Maximum number of unused tickets; at the limit, the oldest tickets are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
-  /// Maximum time between a presented ticket and its announcement by the server.
+  /// Maximum time between the arrival of a ticket from a process and its announcement by the
+  /// server.
   std::chrono::milliseconds ticket_comes_within{1'000};
-  /// Maximum number of processes served; further processes are disconnected.
+  /// Maximum number of processes served at once; further processes are disconnected.
   std::size_t served_at_once = 32;
   /// Time limit for the TLS handshake and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
@@ -39,7 +40,7 @@ peer_address listen_address(std::string const& listen, std::string const& server
 
 class peer_value_server {
  public:
-  /// Returns an empty descriptor if the content is not held.
+  /// Returns an empty descriptor if the value is not held.
   using opener = std::function<file_descriptor(std::string const& name)>;
 
   /// `advertise` is the address for other hosts, "host" or "host:port"; if empty, the listening
@@ -64,7 +65,7 @@ class peer_value_server {
   struct served {
     std::thread thread;
     int socket = -1;    // -1 if closed or about to be closed
-    bool over = false;  // whether the thread acquires no further locks
+    bool over = false;  // true once the thread acquires no more locks
   };
 
   void accept();

@@ -36,7 +36,7 @@ struct peer_address {
 };
 
 using tls_context = std::shared_ptr<SSL_CTX>;
-/// Both functions create TLS contexts from PEM strings and throw peer_error.
+/// These two functions create TLS contexts from PEM strings. They throw peer_error.
 tls_context giving_tls(std::string const& certificate, std::string const& key);
 tls_context trusting_tls(std::string const& certificate);
 
@@ -68,8 +68,8 @@ class peer_socket {
   std::size_t receive(char* into, std::size_t size, clock::time_point until);
   void receive_all(char* into, std::size_t size, clock::time_point until);
 
-  /// Both functions transfer a file's bytes in plaintext without copying: from the start of the
-  /// file, or to its position. `some` is called with the number of bytes of each step.
+  /// These two functions transfer a file's bytes in plaintext without copying: from the start of
+  /// the file, or to its position. `some` is called after each step with the number of bytes.
   void send_file(int fd, std::uint64_t size);
   template <class Some>
   void receive_file(int fd, std::uint64_t size, Some const& some);

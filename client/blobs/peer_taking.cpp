@@ -60,7 +60,8 @@ file_descriptor peer_value_client::take(peer_place const& from, std::string cons
   no_broken_pipes const here;
   try {
     return receive(from, name, size);
-  } catch (std::exception const& e) {  // also if memory, the address or descriptors are unavailable
+    // Also thrown if memory, the address or descriptors are unavailable.
+  } catch (std::exception const& e) {
     avoid(from.address);
     why =
         absl::BytesToHexString(name) + " cannot be fetched from " + from.address + ": " + e.what();

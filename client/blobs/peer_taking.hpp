@@ -3,8 +3,9 @@
 // sends the holder's certificate with the ticket. Only this certificate is trusted.
 //
 // The request over TCP is a 32-byte ticket and a 32-byte name. The response is the size in 8 bytes
-// (little endian) and the content. A holder closes the connection to reject a request. The client
-// then fetches the value from the server, as it does if the holder is slower than the server.
+// (little endian) and the value's bytes. A holder closes the connection to reject a request. The
+// client then fetches the value from the server, as it does if the holder is slower than the
+// server.
 #pragma once
 
 #include <chrono>

@@ -3,9 +3,9 @@
 //
 // A process keeps the last few regions that it has created. Other processes can only read them. The
 // kernel grants a write lease only if no other process, including forked processes, has a
-// descriptor or mapping. A label at the end names the content (memory.hpp). Before a region is
+// descriptor or mapping. A label at the end names the value (memory.hpp). Before a region is
 // reused, its label is removed, so that a process that opens the region late through /proc does not
-// read different content.
+// read a different value.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct region_limits {
   std::size_t free_max = 4;
   std::chrono::milliseconds free_stays{5'000};
   /// Maximum number of tracked regions that other processes use. At this limit, the store stops
-  /// tracking the oldest regions; their users keep them.
+  /// tracking the oldest regions; the processes that use these regions keep them.
   std::size_t used_max = 8;
   std::chrono::milliseconds look_every{1'000};
 };

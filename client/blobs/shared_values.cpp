@@ -70,7 +70,7 @@ void shared_values::close() {
     arguments_.reset();
     outputs_.reset();
   }
-  for (auto& h : all) h.reset();  // before the engine that they run on
+  for (auto& h : all) h.reset();  // destroys the streams before the engine on which they run
   engine_.reset();
 }
 
@@ -185,7 +185,7 @@ shared_values::held shared_values::same(std::string_view bytes) {
   return {};
 }
 
-// If room is needed, drops values that were kept for possible further calls.
+// If room is needed, drops values that were kept for possible later calls.
 bool shared_values::reserve(std::size_t size) {
   if (giver_.reserve(size)) return true;
   tick(clock::time_point::max());
@@ -241,7 +241,8 @@ void shared_values::content_released(std::string const& name, bool by_closure, b
   e.elsewhere |= elsewhere;
   e.last_use = clock::now();
   if (!e.output || !e.unneeded || !e.content.expired()) return;
-  // The server may be wrong, because a function may have returned the value again; query it again.
+  // A function may have returned the value again without the server knowing, so the server is
+  // queried again.
   e.unneeded = false;
   e.via->dropped(name);
   e.via->announce({name, e.bytes->bytes().size(), e.copy});

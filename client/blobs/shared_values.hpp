@@ -43,7 +43,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)>
-        put;  // blocks; throws as blob_content::named_by_output
+        put;  // blocks; throws the same errors as blob_content::named_by_output
   };
 
   /// Throws std::system_error if sockets or threads cannot be created.
@@ -55,14 +55,14 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     std::string name;
     std::shared_ptr<blob_content const> content;
   };
-  /// Returns an object without content if the value must be stored on the server. `task` is the
-  /// worker whose function created the value; empty for an argument.
+  /// Returns an empty object if the value must be stored on the server. `task` is the worker whose
+  /// function created the value; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
   memory own(std::string const& name);
   /// Returns true if memory of other processes can be used, because the server has acknowledged all
-  /// contents of this process. See hold() for `task`.
+  /// values of this process. See hold() for `task`.
   bool may_take(std::string const& task) { return reporter_for(task)->ready(first_answer_timeout); }
-  /// Queries the server for places. Returns false if there is no answer.
+  /// Asks the server where a value can be fetched. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
   /// Fetches a value from a process that holds it, preferably on this host. Returns null if it must
   /// be fetched from the server. `then` is called before this returns, possibly on the loop's
@@ -76,7 +76,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// A value that this holder must store on the server. Holder 0 means that there is no stream.
   struct to_put {
-    memory bytes;  // null if no longer held
+    memory bytes;  // null if the value is no longer held
     std::uint64_t holder = 0;
   };
   to_put find(std::string const& name);
@@ -95,9 +95,9 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     memory bytes;
     std::shared_ptr<content_reporter> via;
     bool output = false;
-    bool copy = false;      // a copy of another process's output
-    bool unneeded = false;  // the server has declared the output unneeded
-    bool is_put = false;    // being stored on the server, to be dropped afterwards
+    bool copy = false;      // whether this is a copy of another process's output
+    bool unneeded = false;  // whether the server has declared the output unneeded
+    bool is_put = false;    // whether the value is being uploaded, to be dropped afterwards
     bool by_closure = false, elsewhere = false;
     std::weak_ptr<blob_content const> content;
     clock::time_point last_use{};  // time of the last use
@@ -137,7 +137,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   std::mutex mutex_;  // protects the members below
   std::shared_ptr<content_reporter> arguments_, outputs_;
-  std::map<std::string, entry> entries_;  // same names as in the memory_server
+  std::map<std::string, entry> entries_;  // has the same names as the memory_server
   bool closed_ = false;
 
   std::thread thread_;

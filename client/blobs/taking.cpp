@@ -1,4 +1,4 @@
-// Requests for one name are answered in order.
+// Requests for the same name are answered in order.
 #include "client/blobs/taking.hpp"
 
 #include <boost/asio/post.hpp>
@@ -34,7 +34,7 @@ bool memory_client::take(std::string const& from, std::string const& name, std::
     why = "the process that stores the value does not answer";
     std::lock_guard held(mutex_);
     avoid(from);
-    boost::asio::post(loop_, [this, to] { end(to); });  // later threads do not wait for it
+    boost::asio::post(loop_, [this, to] { end(to); });  // later threads do not wait for this holder
     return false;
   }
   bool const taken = answer.get();

@@ -45,7 +45,7 @@ file_descriptor listen_at(std::string const& socket_name, int backlog) {
   return made;
 }
 
-// A non-blocking socket connects immediately, or fails if the holder has too many waiting
+// A non-blocking socket either connects immediately, or fails if the holder has too many waiting
 // connections.
 file_descriptor connect_to(std::string const& socket_name, std::string& why) {
   file_descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -1,10 +1,9 @@
 // Packets by which processes on one host pass memory to each other, over SOCK_SEQPACKET sockets in
 // Linux's abstract namespace, which Asio does not support. Not synchronised.
 //
-// A request is 'G' or 'O' and a name. After 'G', the holder later reports when the content is
-// dropped; after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the
-// name if the content is not held. The report is 'D' and the name; the receiver must release the
-// content.
+// A request is 'G' or 'O' and a name. After 'G', the holder later reports when it drops the value;
+// after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the name if
+// the value is not held. The report is 'D' and the name; the receiver must release the value.
 #pragma once
 
 #include <optional>

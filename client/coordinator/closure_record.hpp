@@ -32,8 +32,8 @@ struct closure_record {
   muster::encoding encoding = muster::encoding::json;
   std::vector<use> inputs;
   std::vector<use> per_worker;
-  /// Contents that the arguments refer to. If the output is a blob, the contents are kept as long
-  /// as the output, because the call may have to run again.
+  /// Blobs that the arguments refer to. If the output is a blob, these blobs are kept as long as
+  /// the output, because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
   std::uint64_t gang = 0;

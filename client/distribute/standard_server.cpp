@@ -105,7 +105,7 @@ std::string server_named(worker_server_options const& o, standard_server_config 
 }
 
 struct kept {
-  standard_server_config config;  // with the whole cluster
+  standard_server_config config;  // contains the whole cluster
   std::shared_ptr<standard_server> server;
 };
 

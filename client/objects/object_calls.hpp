@@ -101,7 +101,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   void end(std::string const& reason);
 
   struct asked {
-    enum class step : std::uint8_t { make, call, drop };  // in the order within a message
+    enum class step : std::uint8_t { make, call, drop };  // ordered as within a message
 
     std::uint64_t number = 0;
     step what = step::call;

@@ -201,7 +201,7 @@ void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what)
   if (!waited) return;
   auto& [order, from] = waited.mapped();
   if (!what.why_not.empty() && !what.is_unavailable) {
-    launchers_.dismiss(launcher);  // in case it was kept
+    launchers_.dismiss(launcher);  // the launcher may have been kept
     return on_gone(launcher, false, what.why_not);
   }
   drop_ended_ranks(order);

@@ -193,7 +193,7 @@ struct asked {
   pid_t pid = 0;
   std::uint32_t rank = 0;
   fs::path file{};
-  std::size_t size = 0;  // at the previous check
+  std::size_t size = 0;  // size at the previous check
   int still = 0;         // consecutive checks with this size
   bool done = false;
 };

@@ -324,7 +324,7 @@ class worker::runtime {
     threads_->take_finished(finished_);
     for (auto& j : finished_) {
       if (!held_.holds(*j)) continue;
-      j->finished = true;  // without a stream, kept for the next stream
+      j->finished = true;  // without a stream, the result is kept for the next stream
       if (current_) current_->take(*j);
     }
     finished_.clear();
@@ -364,7 +364,7 @@ class worker::runtime {
   };
   std::map<std::string, unreached> unreached_;
   backoff backoff_;
-  backoff quick_;  // for the first retry after a connection broke while closures were running
+  backoff quick_;  // delay of the first retry after a connection broke while closures were running
   bool was_attached_ = false;
   int exit_status_ = 0;
 };

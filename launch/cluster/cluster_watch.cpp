@@ -15,14 +15,14 @@ struct cluster_watch::state {
   options const options_;
   handlers const handlers_;
 
-  // Used by the watch's thread:
+  // The watch's thread uses the following members.
   std::optional<cluster_spec> last;
   std::string last_failure;
   unsigned failures = 0;
 
   std::mutex mutex;
   std::condition_variable woken;
-  // Protected by `mutex`:
+  // `mutex` protects the following members.
   bool stopping = false;
   bool wanted = false;
   bool telling = false;

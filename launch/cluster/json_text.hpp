@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 constexpr std::size_t json_bytes_max = 64 * 1024 * 1024;
 
-/// @param origin begins the error, for example "TF_CONFIG: not JSON at line 1, column 9: syntax
+/// @param origin start of the error, for example "TF_CONFIG: not JSON at line 1, column 9: syntax
 /// error"
 /// @throws cluster_error invalid
 json::value parse_json(std::string_view text, std::string const& origin);

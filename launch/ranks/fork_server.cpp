@@ -27,8 +27,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::minutes import_patience{5};
 constexpr std::chrono::seconds fork_patience{30};
-constexpr std::chrono::milliseconds rest_patience{100};  // time to read the last output
-constexpr std::size_t asked_max = 8;  // requests that fit into the socket's buffer
+constexpr std::chrono::milliseconds rest_patience{100};  // time limit for reading the last output
+constexpr std::size_t asked_max = 8;  // number of requests that fit into the socket's buffer
 
 constexpr char const* start_of_code =
     "import sys;exec(compile(sys.argv.pop(1),'<muster>','exec'),{'__name__':'muster_fork_server'})";
@@ -48,7 +48,7 @@ std::pair<file_descriptor, file_descriptor> make_output() {
   return {file_descriptor(ends[0]), file_descriptor(ends[1])};
 }
 
-// The input of begin() in fork_server.py.
+// Returns the input of begin() in fork_server.py.
 file_descriptor description_of(rank_role const& role) {
   auto const& python = *role.python;
   auto const& environment = role.program.environment;
@@ -87,8 +87,8 @@ bool send_descriptors(int to, std::array<int, 4> const& fds) {
   return ::sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-// User code reports the PID, and signals are sent to its group. The PID is accepted only if it is a
-// child of this process, which a fork is before it reports.
+// User code reports the PID, and signals are sent to its process group. The PID is therefore
+// accepted only if it is a child of this process; a fork becomes a child before it reports.
 bool is_child(pid_t pid) {
   siginfo_t about{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0;

@@ -50,9 +50,9 @@ class fork_server {
   /// Returns whether the server was killed. A new server with the same plan may succeed.
   bool was_killed() const { return killed_; }
 
-  /// Calls `settled` once the server is ready or gone, never within this call.
+  /// Calls `settled` once the server is ready or has exited, never within this call.
   void notify_when_ready(std::function<void()> settled);
-  /// Forks a rank, or reports failure if the server is gone. `done` is never called within this
+  /// Forks a rank, or reports failure if the server has exited. `done` is never called within this
   /// call.
   /// @pre The server has settled and role.python is set.
   void fork(rank_role const& role, on_forked done);

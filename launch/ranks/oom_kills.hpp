@@ -1,6 +1,6 @@
-// The number of processes of this process's control group that the kernel has killed for lack of
-// memory. If a process dies of SIGKILL and the number rises, the process is assumed to be one of
-// them. Any thread.
+// The number of processes in this process's control group that the kernel has killed for lack of
+// memory. If SIGKILL ends a process and the number increases, the kernel is assumed to have killed
+// this process. Any thread.
 #pragma once
 
 #include <cstdint>

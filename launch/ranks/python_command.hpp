@@ -8,7 +8,7 @@ namespace muster::launch {
 
 struct python_command {
   std::vector<std::string> interpreter;
-  char mode = 's';  // s: script, m: module, c: code
+  char mode = 's';  // s for a script, m for a module, c for code
   std::vector<std::string> words;
 };
 

@@ -117,7 +117,7 @@ class rank_launcher {
         forks ? forks_.get() : nullptr);
   }
 
-  // No process of the ranks remains, and all reports are queued.
+  // Called when no process of the ranks remains and all reports are queued.
   void over() {
     if (!keeps_fork_server_) return reports_.finish([this] { io_.stop(); });
     ranks_.reset();
@@ -164,7 +164,8 @@ class rank_launcher {
   asio::steady_timer lease_, patience_;
   std::shared_ptr<fork_server> forks_;
   std::unique_ptr<rank_set> ranks_;  // set from the start order until no process remains
-  std::optional<start_order> next_;  // waits for that, with its stop orders
+  // Start order that waits for these processes to end, with its stop orders.
+  std::optional<start_order> next_;
   std::vector<stop_order> next_stops_;
   bool keeps_fork_server_ = false;
   int status_ = 0;

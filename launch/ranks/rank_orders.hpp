@@ -25,10 +25,11 @@ namespace muster::launch {
 
 struct rank_role {
   std::uint32_t rank = 0;
-  role program;           // the program's name is the rank's number
-  bool own_cwd = false;   // the rank's directory must be created
-  std::string refusal{};  // why the rank cannot be started; can be empty
-  /// Set by plan_forks(): how a fork server starts the rank, or why none does although requested.
+  role program;           // program of the rank; its name is the rank's number
+  bool own_cwd = false;   // whether the rank's directory must be created
+  std::string refusal{};  // reason why the rank cannot be started; can be empty
+  /// Set by plan_forks(): how a fork server starts the rank, or why no fork server does although it
+  /// was requested.
   std::optional<python_command> python{};
   std::string not_preloaded{};
   /// If set, steps are parsed from the rank's output and written to the file.
@@ -37,7 +38,7 @@ struct rank_role {
 
 struct start_order {
   std::vector<rank_role> ranks;
-  std::string logs;  // directory; rank 3 prints to 3.log
+  std::string logs;  // log directory; the output of rank 3 is in 3.log
   std::chrono::milliseconds grace{};
   std::vector<std::string> preload{};  // modules that a fork server imports first
 };

@@ -112,7 +112,7 @@ void rank_set::fork(rank& r) {
   forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
 }
 
-// Executes a rank normally if it could not be forked. A fork exits if its rank was given up.
+// Executes a rank normally if it could not be forked. A fork exits if its rank was abandoned.
 void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.waits || (made && take(r, std::move(*made)))) return;
   auto role = std::move(*r.waits);
@@ -128,7 +128,7 @@ bool rank_set::take(rank& r, forked_rank made) {
   auto const is_it = [&made](auto const& other) {
     return other->process && other->process->pid() == made.process.pid;
   };
-  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // a false PID
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // the reported PID is false
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {
@@ -155,7 +155,7 @@ void rank_set::ended(pid_t pid, int raw_status) {
   });
   if (it == ranks_.end()) return;
   auto& r = **it;
-  r.process->signal(SIGKILL);  // remaining processes of its group
+  r.process->signal(SIGKILL);  // kills the remaining processes of its group
   ending e;
   set_status(e, raw_status);
   r.end.exit_status = e.signal != 0 ? 0 : e.status;

@@ -42,7 +42,7 @@ class rank_set {
   void ended(pid_t pid, int raw_status);
   /// A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
-  /// Uses the grace period of the start order.
+  /// Stops all ranks, with the grace period of the start order.
   void stop(int signal);
   void kill(bool lease_ran_out);
 

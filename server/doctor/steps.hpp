@@ -118,7 +118,7 @@ class step_table {
     std::vector<rank> ranks;
     std::vector<rank_place> places;
     std::vector<std::uint32_t> types;
-    std::vector<step_column> columns;  // in ascending order
+    std::vector<step_column> columns;  // sorted by step
     std::map<std::string, clock> clocks;
     std::map<std::string, std::uint32_t> slow_before;  // by host: number of attempts
     mutable std::optional<std::vector<slow_rank>> slow_known;

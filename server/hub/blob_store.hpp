@@ -52,7 +52,7 @@ struct blob_store_options {
 
 struct blob_figures {
   core::blob_counts there;
-  core::holder_counts elsewhere;  ///< in the memory of workers and clients
+  core::holder_counts elsewhere;  ///< values in the memory of workers and clients
   value_traffic taken;
   std::vector<core::worker_holding> workers;
 };

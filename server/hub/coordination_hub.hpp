@@ -25,7 +25,7 @@ struct store_view {
   std::uint64_t waiting_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< updated every few seconds
   std::string_view kind = "rocksdb";
-  std::string version{};        ///< of an external store
+  std::string version{};        ///< version of an external store
   std::string leader{};         ///< the leader's address if standby servers exist
   core::duration lease_left{};  ///< time in which the leader may still answer
   /// Free bytes of the disk or of etcd's quota, updated every second.

@@ -29,7 +29,7 @@ struct accepted_entry {
   std::vector<std::string> functions{};
   std::vector<core::closure_id> ids{};
   std::vector<std::uint32_t> function{};
-  std::vector<core::blob> args{};                                     // without their encodings
+  std::vector<core::blob> args{};                                     // excludes their encodings
   std::vector<core::encoding> encodings{};                            // if empty, all are JSON
   std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets
   std::vector<std::uint32_t>

@@ -304,7 +304,7 @@ class planner_of_repair {
   std::uint32_t chunks_ = 0;  // end of the chunks with used slots
   std::uint64_t epoch_ = 0;   // latest start that assigned an ID, before start numbers wrap around
   std::vector<move> moves_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // by cluster
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // keyed by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
   // By old ID. Contains only IDs that a single closure had.
   std::unordered_map<std::uint64_t, core::closure_id> moved_;

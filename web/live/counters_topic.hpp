@@ -23,7 +23,7 @@ class counters_topic final : public topic {
 
  private:
   struct point {
-    std::uint64_t seq;  // of the update that added the point
+    std::uint64_t seq;  // sequence number of the update that added the point
     std::int64_t t;
     std::uint64_t queued, running;
     double finished, failed;

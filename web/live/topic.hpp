@@ -76,7 +76,7 @@ class topic {
   std::uint64_t seq_;
   core::time_point now_{};
   shared_text snapshot_;
-  std::map<std::uint64_t, shared_text> deltas_;  // by `from`
+  std::map<std::uint64_t, shared_text> deltas_;  // keyed by `from`
   mutable std::uint64_t serialised_ = 0;
 };
 
@@ -130,7 +130,8 @@ class changing_rows : public topic {
   // snapshot.
   static constexpr std::size_t removed_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number of the removal
+  // Each with the sequence number of its removal.
+  std::deque<std::pair<std::uint64_t, Id>> removed_;
   // The highest sequence number that was dropped from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;

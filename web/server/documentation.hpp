@@ -30,7 +30,7 @@ class documentation {
  private:
   struct file {
     core::blob content;
-    std::string etag;  // with its quotes
+    std::string etag;  // includes the quotes
   };
 
   file const* load(std::string const& name);

@@ -1,4 +1,4 @@
-// Large binary contents that calls refer to by name.
+// Large binary values (blobs) that calls refer to by name.
 #pragma once
 
 #include <boost/json/conversion.hpp>
@@ -16,22 +16,22 @@
 
 namespace muster {
 
-/// The name of a stored content.
+/// The name of stored bytes.
 ///
 /// If a function returns a muster::blob, its bytes are kept as long as the server keeps the value.
 /// Bytes stored with blobs::put are kept while this process has a copy of the blob or an unfinished
 /// call refers to it. If anything else refers to the blob, the bytes are kept for ten minutes. In
 /// JSON, as in Python and REST, a blob is {"$blob":"…","bytes":N} with 64 hexadecimal digits.
 struct blob {
-  /// SHA-256 of the content, or a random ID if the content is in a process's memory; 64 hexadecimal
+  /// SHA-256 of the bytes, or a random ID if the bytes are in a process's memory; 64 hexadecimal
   /// digits.
   std::string sha256;
   /// Size in bytes; 0 if unknown.
   std::uint64_t bytes = 0;
-  /// Keeps content alive that this process has stored.
+  /// Keeps the bytes alive if this process has stored them.
   std::shared_ptr<detail::blob_content const> content{};
 
-  /// Returns true if both name the same content.
+  /// Returns true if both names refer to the same bytes.
   /// @param other  another name
   bool operator==(blob const& other) const { return sha256 == other.sha256; }
 };
@@ -77,17 +77,17 @@ struct blobs_options {
   tls_options tls{};
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// Cache size for fetched contents, in bytes; the least recently used content is evicted. 0
-  /// disables the cache.
+  /// Cache size for fetched blobs, in bytes; the least recently used blob is evicted. 0 disables
+  /// the cache.
   std::size_t cache_bytes_max = std::size_t{256} << 20;
   /// How long put and get retry while the server is unreachable or full. The default equals that of
   /// coordinator_options::session_grace.
   std::chrono::milliseconds patience{60'000};
-  /// Bytes of shared memory for other processes on this host. Contents that do not fit are stored
-  /// on the server. If unset, the limit is 4 GiB or, if smaller, half the memory of the machine or
+  /// Bytes of shared memory for other processes on this host. Blobs that do not fit are stored on
+  /// the server. If unset, the limit is 4 GiB or, if smaller, half the memory of the machine or
   /// control group. 0 disables shared memory.
   std::optional<std::size_t> shm_bytes_max{};
-  /// Address at which processes on other hosts fetch contents stored by this worker's functions,
+  /// Address at which processes on other hosts fetch blobs stored by this worker's functions,
   /// "host" or "host:port". If empty, the interface towards the server and a free port are used.
   /// "off" makes them fetch from the server. A program without a worker does not listen.
   std::string transfer_listen{};
@@ -111,8 +111,7 @@ class blob_error : public function_error {
                                                              : "muster::blob_error") {}
 };
 
-/// Stores and fetches large contents of up to 1 GiB each. Calls pass blob names as arguments and
-/// results.
+/// Stores and fetches blobs of up to 1 GiB each. Calls pass blob names as arguments and results.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
@@ -124,12 +123,12 @@ class blob_error : public function_error {
 /// w.function("count", [&store](muster::blob const& t) { return int(store.get(t)->size()); });
 /// @endcode
 ///
-/// Contents above 1 MiB stay in the memory of the process that stored them, and processes of the
-/// same user on that host map them. Contents stored by a worker's functions are kept as long as a
-/// value refers to them; other hosts fetch them directly from the worker. All other contents are
-/// fetched from the server, which requests them from their owner. See docs/cpp.md#blobs.
+/// Blobs above 1 MiB stay in the memory of the process that stored them, and processes of the same
+/// user on that host map this memory. Blobs stored by a worker's functions are kept as long as a
+/// value refers to them; other hosts fetch these blobs directly from the worker. All other blobs
+/// are fetched from the server, which requests them from their owner. See docs/cpp.md#blobs.
 ///
-/// Members may be called from any thread and block. Threads that request the same content share one
+/// Members may be called from any thread and block. Threads that request the same blob share one
 /// fetch. An object that worker functions use must outlive worker::run.
 class blobs {
  public:
@@ -137,21 +136,21 @@ class blobs {
   /// @param options  the server, limits and addresses
   /// @throws std::invalid_argument  an option is invalid
   explicit blobs(blobs_options options);
-  /// Copies contents that may still be needed to the server, for up to ten seconds, and then frees
-  /// all memory. Contents on the server are no longer renewed. Precondition: no other thread is
-  /// using this object.
+  /// Copies blobs that may still be needed to the server, for up to ten seconds, and then frees all
+  /// memory. Blobs on the server are no longer renewed. Precondition: no other thread is using this
+  /// object.
   ~blobs();
   blobs(blobs const&) = delete;
   blobs& operator=(blobs const&) = delete;
 
-  /// Stores a copy of the content. Other processes can fetch it once this has returned. Contents
-  /// that this process or the server already has are not sent again.
+  /// Stores a copy of the bytes. Other processes can fetch the blob once this function has
+  /// returned. Bytes that this process or the server already has are not sent again.
   /// @param content  the bytes
   /// @return the blob name to pass to calls
-  /// @throws blob_error  the content is too large, or the server is unreachable or full
+  /// @throws blob_error the blob is too large, or the server is unreachable or full
   blob put(std::string_view content);
-  /// Returns the content. Verifies the hash of bytes from the server. If the content is missing,
-  /// waits up to 30 seconds for its owner to store it again.
+  /// Returns the bytes of a blob. Verifies the hash of bytes from the server. If the blob is
+  /// missing, waits up to 30 seconds for its owner to store it again.
   /// @param which  the name
   /// @throws blob_error  the blob does not exist, or the server is unreachable
   blob_bytes get(blob const& which);

@@ -78,8 +78,8 @@ struct session_creator {
 
   /// Connects, then prepares the job or waits until the chief has prepared it. Logs the role and
   /// the configuration.
-  /// @throws cluster_error  invalid: the checkpoint has both a directory and a file, or
-  ///   scaffold::restore is missing; missing: restore returned false for a file
+  /// @throws cluster_error invalid: the checkpoint has both a directory and a file, or
+  /// scaffold::restore is missing; missing: restore returned false for a file
   /// @throws unavailable_error  the server was unreachable for max_wait
   /// @throws wait_timeout  the job was not prepared within max_wait
   std::unique_ptr<worker_session> create() const;

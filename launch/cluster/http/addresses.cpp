@@ -8,7 +8,7 @@ namespace {
 
 constexpr int port_max = 65535;
 
-/// A comma or slash is a typing error.
+/// A host with a comma or a slash is a typing error.
 bool is_host(std::string_view host) {
   constexpr std::string_view others = ".-_:%";
   for (char const c : host) {

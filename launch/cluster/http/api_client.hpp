@@ -25,7 +25,7 @@ struct api_service {
   /// Called before each try, so that a renewed token is used. If empty, no token is sent.
   std::function<std::string()> token = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Returns how to fix this status, for the end of the error; can be empty.
+  /// Returns a hint how to fix this status, which is appended to the error; can be empty.
   std::function<std::string(unsigned status)> remedy = {};
   api_limits limits = {};
   time_source time = real_time();
@@ -38,7 +38,7 @@ struct api_request {
   /// If false, the request is sent only once.
   bool again = true;
   std::string content_type = "application/json";
-  /// The body is secret and is sent only over https:// or within this machine.
+  /// If true, the body is secret and is sent only over https:// or to this machine.
   bool secret = false;
 };
 
@@ -47,8 +47,8 @@ class api_client {
   explicit api_client(api_service service);
 
   /// Returns the final answer with any status, after retries for 429, 5xx and lost connections.
-  /// @throws cluster_error unreachable without an answer, denied for the server's certificate, and
-  ///   invalid for the URL, the CA file, or a token that would be sent unencrypted
+  /// @throws cluster_error unreachable if there is no answer, denied for a rejected server
+  /// certificate, invalid for the URL, the CA file, or a token that would be sent unencrypted
   muster::http_response send(api_request const& request);
 
   /// Returns the JSON of a 2xx answer.
@@ -57,7 +57,7 @@ class api_client {
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// The second half of ask(), for callers that inspect the answer first.
+  /// Checks the status of an answer, like ask(), for callers that inspect the answer first.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

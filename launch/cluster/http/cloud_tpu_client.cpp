@@ -28,7 +28,7 @@ std::vector<std::string> endpoints_of(json_place const& node) {
   std::vector<std::string> all;
   for (auto const& e : node.items_of("networkEndpoints"))
     all.push_back(host_port(e.at("ipAddress").text(), port_of(e), e.where()));
-  // The oldest answers have a single endpoint outside of the list.
+  // Answers of the oldest APIs contain a single endpoint outside of the list.
   if (auto const ip = node.text_of("ipAddress"); all.empty() && !ip.empty())
     all.push_back(host_port(ip, port_of(node), node.where()));
   if (all.size() > tpu_endpoints_max)

@@ -172,7 +172,7 @@ void google_credentials::refresh(key_file const& file) {
     auto const body = client.read(request, answer);
     token_.take(json_place(body, url), time_.now());
   } catch (cluster_error const& e) {
-    if (answer.status != 400) throw;  // OAuth status of an invalid grant
+    if (answer.status != 400) throw;  // OAuth uses status 400 for an invalid grant
     throw cluster_error(cluster_error::code::denied, e.what());
   }
 }

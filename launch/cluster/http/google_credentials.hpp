@@ -27,7 +27,7 @@ class google_credentials {
   /// Returns an authenticated service, which this object must outlive. Uses the token in
   /// `token_file`. If `token_file` is empty, uses these credentials and the project that pays for
   /// the user's requests.
-  /// @param right permission to mention in errors
+  /// @param right permission that errors mention
   api_service sign_in(std::string const& token_file, std::string const& right);
 
  private:

@@ -19,7 +19,7 @@ class access_token {
   bool is_valid_at(time_point now) const { return !text_.empty() && now < until_; }
   std::string const& text() const { return text_; }
   /// Parses {"access_token": "…", "expires_in": 3599}.
-  /// @throws cluster_error missing or invalid, which names the member
+  /// @throws cluster_error missing or invalid; the message names the member
   void take(json_place const& answer, time_point now);
 
  private:

@@ -15,7 +15,7 @@ namespace muster::cluster {
 
 class json_place {
  public:
-  /// @param origin begins each error, usually the URL
+  /// @param origin start of each error, usually the URL
   json_place(boost::json::value const& value, std::string origin)
       : value_(&value), origin_(std::move(origin)) {}
 
@@ -29,7 +29,8 @@ class json_place {
 
   std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
 
-  // Throw cluster_error invalid: "https://…: items[3].status.phase is a number, not a string"
+  // These functions throw cluster_error invalid, for example "https://…: items[3].status.phase is a
+  // number, not a string"
   std::string text() const;
   /// Also accepts strings, because some services send them.
   std::int64_t number() const;

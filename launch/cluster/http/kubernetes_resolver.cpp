@@ -61,7 +61,7 @@ constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
 
 /// Returns the pods in the API's order.
-/// @param name_space "*" means all
+/// @param name_space namespace; "*" means all namespaces
 /// @throws cluster_error missing or invalid if the answer is malformed, or there are more pods than
 ///   a cluster can have; otherwise like api_client
 std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string const& server,
@@ -246,8 +246,8 @@ std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<s
   return all;
 }
 
-// Off the cluster, the variables describe another machine. A pod's name is unique only in its
-// namespace.
+// Off the cluster, the environment variables describe a different machine. A pod's name is unique
+// only within its namespace.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
     return [](pod const&) { return false; };

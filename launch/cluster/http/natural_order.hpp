@@ -5,7 +5,7 @@
 
 namespace muster::cluster {
 
-/// A strict order. Strings that differ only in leading zeros compare as strings.
+/// Defines a strict order. Strings that differ only in leading zeros are compared as strings.
 bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace muster::cluster

@@ -10,9 +10,8 @@ namespace muster::cluster {
 constexpr std::size_t secret_bytes_max = 1024 * 1024;
 
 /// Returns the content without surrounding blanks. Errors never contain the content.
-/// @param kind code of the error if the file cannot be read, is empty, too long or has several
-///   lines
-/// @param remedy ends the error
+/// @param kind error code if the file cannot be read, is empty, is too long or has several lines
+/// @param remedy end of the error message
 std::string read_secret(std::string const& path, cluster_error::code kind,
                         std::string const& remedy);
 

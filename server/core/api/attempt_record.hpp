@@ -112,7 +112,7 @@ struct attempt_record {
   std::vector<meeting> barriers{};  ///< newest first
   std::vector<late_task> latecomers{};
   std::vector<stack> stacks{};
-  std::vector<ended_rank> ranks{};  ///< in exit order
+  std::vector<ended_rank> ranks{};  ///< ordered by exit
   /// Numbers of entries that were omitted because of limits.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 

@@ -99,7 +99,8 @@ struct closure_groups {
   static constexpr std::size_t edges_max = 10'000;
 
   std::vector<std::pair<std::string, closure_counts>> groups;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;  // by index into `groups`
+  // Keys are indices into `groups`.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;
   std::unordered_map<std::uint32_t, std::uint32_t> place_of;  // index into `groups`, by function
   std::uint64_t next = 0, looked_at = 0, of = 0;
   bool done = false;

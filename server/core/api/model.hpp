@@ -169,7 +169,7 @@ struct worker_result {
   blob value;
   // Set unless `ok`. Optional, because most results have no failure.
   std::optional<core::failure> failure{};
-  duration execution{-1};  // measured by the worker; negative: unknown
+  duration execution{-1};  // measured by the worker; negative if unknown
 };
 
 struct worker_attached {

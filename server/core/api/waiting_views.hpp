@@ -43,7 +43,7 @@ struct demand_view {
 
 struct unmet_demand_view {
   static constexpr std::size_t max = 200;
-  std::vector<demand_view> items;  // in job order
+  std::vector<demand_view> items;  // ordered by job
   bool complete = true;            // false if there was no time to examine all queued closures
 };
 

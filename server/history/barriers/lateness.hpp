@@ -26,7 +26,7 @@ class lateness {
     std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
     duration late{};
-    duration spread{};  // from the first to the last arrival
+    duration spread{};  // time from the first to the last arrival
 
     /// Returns the participant's delay after the median arrival, or 0.
     std::uint32_t late_us(std::size_t position) const {

@@ -75,7 +75,7 @@ class job_times {
 
   struct job {
     run_times all;
-    rows functions, workers;  // by function or task number
+    rows functions, workers;  // indexed by function number or task number
     std::size_t bytes = 0;
     bool detailed = true;
   };

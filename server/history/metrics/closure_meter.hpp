@@ -18,11 +18,11 @@ namespace muster::history {
 using namespace muster::core;
 
 struct closure_metrics {
-  histogram queue_wait;  // from being ready to run until sending to a worker
-  histogram execution;   // from sending to a worker until its answer
-  histogram total;       // from scheduling until the end
+  histogram queue_wait;  // time from when a closure is ready until it is sent to a worker
+  histogram execution;   // time from sending a closure to a worker until its answer
+  histogram total;       // time from scheduling a closure until its end
   histogram value_wait;  // from the request for a value until it is available; 0 if it already is
-  histogram recovery;    // from the loss of a task until it is attached again
+  histogram recovery;    // time from the loss of a task until it is attached again
   std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
   std::uint64_t retracted = 0;        // prefetched by one worker and returned for another

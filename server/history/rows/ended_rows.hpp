@@ -113,7 +113,7 @@ class ended_rows {
 
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
-    std::vector<core::failure> failures;  // of unsuccessful rows, in order
+    std::vector<core::failure> failures;  // failures of unsuccessful rows, in row order
     std::vector<std::uint32_t> ran_at;    // places of its rows, with one reference to each
     std::uint32_t last_place = places::none;
     row_owner owner{};

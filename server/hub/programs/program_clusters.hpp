@@ -24,7 +24,7 @@ namespace muster::server {
 
 struct program_clusters_limits {
   std::size_t clusters_max = 500;  // further programs run without a cluster
-  std::size_t ended_max = 64;      // at the limit, the oldest is removed
+  std::size_t ended_max = 64;      // at the limit, the oldest ended program is removed
 };
 
 class program_clusters {

@@ -21,7 +21,7 @@ struct rank_log {
   bool known = false;  // false if the worker has no such log
   std::uint64_t offset = 0;
   std::string data;
-  std::uint64_t size = 0;  // of the whole log
+  std::uint64_t size = 0;  // size of the whole log
   bool complete = false;   // nothing will be added
   std::string task{};      // "worker:3"; set by the caller
 };

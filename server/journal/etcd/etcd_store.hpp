@@ -69,7 +69,7 @@ class etcd_store final : public store {
   term term_;
   std::chrono::milliseconds read_limit_;
   piece_table pieces_;
-  std::uint64_t sequence_ = 1;   // of the next batch that is written in parts
+  std::uint64_t sequence_ = 1;   // number of the next batch that is written in parts
   bool parts_to_erase_ = false;  // parts of earlier batches exist
   std::int64_t revision_ = 0;
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction

@@ -91,7 +91,7 @@ muster::result<leadership::seen> leadership::look() {
   if (asked.code == code::unavailable)
     return muster::status{
         asked.code,
-        client_.asked("for the leader")};  // without a duration, because the message is repeated
+        client_.asked("for the leader")};  // contains no duration, because the message is repeated
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};

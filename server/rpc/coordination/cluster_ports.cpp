@@ -208,7 +208,7 @@ struct cluster_ports::state {
   std::unordered_map<int, connection> connections;
   std::unordered_multimap<std::string, int> by_peer;  // TLS connections by peer
   file_numbers numbers;
-  proxied_peers proxied;  // for the main port
+  proxied_peers proxied;  // used for the main port
   bool stopped = false;
 };
 

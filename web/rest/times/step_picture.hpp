@@ -82,7 +82,7 @@ class step_picture {
     std::uint32_t longest = 0;
     spread_samples<15> some;
   };
-  using lane = std::map<std::uint32_t, cell>;  // by bucket
+  using lane = std::map<std::uint32_t, cell>;  // keyed by bucket
 
   void add(doctor::step_span const& s);
   void write_spans(member_list const& m) const;

@@ -1,4 +1,4 @@
-// Contents of blobs that this process has stored, and records of the blobs that a thread refers to
+// The bytes of blobs that this process has stored, and records of the blobs that a thread refers to
 // while it creates JSON. For the library only.
 #pragma once
 
@@ -20,12 +20,12 @@ class blob_content {
   blob_content(blob_content const&) = delete;
 
   virtual std::string_view bytes() const = 0;
-  /// Records that a call's argument refers to this content; the call keeps the content alive.
+  /// Records that a call's argument refers to this blob; the call keeps the bytes alive.
   virtual void named_by_closure() const {}
-  /// Records that an object of unknown lifetime refers to this content.
+  /// Records that an object of unknown lifetime refers to this blob.
   virtual void named_elsewhere() const {}
-  /// Records that a call's output refers to this content. The output is reported after this
-  /// returns. Throws blob_error.
+  /// Records that a call's output refers to this blob. The output is reported after this function
+  /// has returned. Throws blob_error.
   virtual void named_by_output() const {}
 
  protected:
@@ -34,8 +34,8 @@ class blob_content {
 
 using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
-/// While this object exists, records in `into` the contents that this thread refers to. Without
-/// such an object, named_elsewhere() is called for them.
+/// While this object exists, records in `into` the blobs that this thread refers to. Without such
+/// an object, named_elsewhere() is called for them.
 class blob_recording_scope {
  public:
   /// `worker` is the worker whose function is running, and must outlive this object. Null keeps the

@@ -82,7 +82,7 @@ struct request {
   std::vector<input> inputs;                                           // ordered by offset
   std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // values in the arguments
   std::shared_ptr<closure_options const> options{};
-  blob_contents contents{};  // contents that the arguments refer to
+  blob_contents contents{};  // blobs that the arguments refer to
   bool own_error = false;    // submitted, not scheduled; see cluster_coordinator::submit
 };
 

@@ -10,9 +10,9 @@ namespace muster {
 class cluster_error : public std::runtime_error {
  public:
   enum class code {
-    invalid,      // a text, a field or a combination is malformed
+    invalid,      // a text, a field or a combination of values is invalid
     missing,      // a variable, job, task or object does not exist
-    not_ready,    // exists, and will be usable later
+    not_ready,    // the object exists, and will be usable later
     denied,       // credentials are missing or insufficient
     unreachable,  // no answer, an incomplete answer, or a timeout
   };

@@ -1,7 +1,7 @@
 // Finds a cluster, like TensorFlow's ClusterResolver. There is one subclass for each source.
 //
 // Not thread-safe. cluster_spec() caches nothing; it reads its source at each call and can block up
-// to the resolver's time limits. Throws cluster_error.
+// to the resolver's time limits. Errors are thrown as cluster_error.
 #pragma once
 
 #include <functional>
@@ -41,7 +41,8 @@ class cluster_resolver {
     lister_ = std::move(lister);
   }
 
-  // This process's task, or nullopt if unknown. Setting it overrides the resolver.
+  // Returns or sets this process's task; nullopt if unknown. A value that was set overrides the
+  // resolver.
   virtual std::optional<std::string> task_type() { return task_type_; }
   virtual std::optional<int> task_id() { return task_id_; }
   virtual void task_type(std::optional<std::string> type) { task_type_ = std::move(type); }

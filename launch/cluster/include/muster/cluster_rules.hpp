@@ -26,11 +26,11 @@ void validate_parameter_server_cluster(cluster_spec const& spec,
 /// Returns whether the task is the chief, an evaluator, the first worker if there is no chief, or
 /// the only task.
 bool is_chief(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Returns "/job:chief/replica:0/task:0", or worker 0 without a chief. Returns "" for an evaluator,
-/// or if the program runs alone.
+/// Returns "/job:chief/replica:0/task:0", or worker 0 if there is no chief. Returns "" for an
+/// evaluator, or if the program runs alone.
 std::string collective_leader(cluster_spec const& spec, std::string const& task_type, int task_id);
-/// Returns ps 0, else chief 0, else worker 0, for example "/job:ps/replica:0/task:0". Returns "" if
-/// the program runs alone.
+/// Returns ps 0, otherwise chief 0, otherwise worker 0, for example "/job:ps/replica:0/task:0".
+/// Returns "" if the program runs alone.
 std::string coordination_leader(cluster_spec const& spec);
 
 /// Returns the number of training tasks: chief and workers. For an evaluator, returns the number of

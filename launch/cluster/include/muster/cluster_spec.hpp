@@ -1,8 +1,8 @@
 // Tasks of a cluster and their addresses, like TensorFlow's ClusterSpec. A job is a role, such as
 // worker.
 //
-// A value. Jobs are sorted by name, tasks by index. A job is dense if its indices are 0…n-1. Errors
-// are cluster_error and name the job and the index.
+// Jobs are sorted by name, tasks by index. A job is dense if its indices are 0…n-1. Errors are
+// cluster_error and name the job and the index.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class cluster_spec {
   using job_map = std::map<std::string, tasks>;
 
   /// Limits, so that a mistyped index or a hostile reply cannot exhaust memory: jobs, tasks of all
-  /// jobs, and the bytes of a job name and of an address. Above a limit, cluster_error invalid
-  /// names it.
+  /// jobs, and the bytes of a job name and of an address. Above a limit, cluster_error invalid is
+  /// thrown, which names the limit.
   static constexpr std::size_t jobs_max = 1024;
   static constexpr std::size_t tasks_max = 1'000'000;
   static constexpr std::size_t name_bytes_max = 256;
@@ -32,7 +32,7 @@ class cluster_spec {
 
   /// Parses {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}.
   /// @param text JSON object of roles
-  /// @param origin begins the error, for example "TF_CONFIG: cluster.worker[1] is not a string"
+  /// @param origin start of the error, for example "TF_CONFIG: cluster.worker[1] is not a string"
   /// @throws cluster_error invalid
   static cluster_spec from_json(std::string_view text, std::string const& origin = "cluster spec");
   /// Returns JSON with dense jobs as lists, sparse jobs as objects, and empty jobs as {}.
@@ -44,8 +44,8 @@ class cluster_spec {
   bool has_task(std::string_view job, int index) const;
   std::size_t size() const;
 
-  // Throw cluster_error missing: "no such job in cluster: 'ps' (its jobs are chief, worker)", or
-  // "no task with index 3 in job 'ps'".
+  // These functions throw cluster_error missing, for example "no such job in cluster: 'ps' (its
+  // jobs are chief, worker)", or "no task with index 3 in job 'ps'".
   std::size_t num_tasks(std::string_view job) const { return this->job(job).size(); }
   std::vector<int> task_indices(std::string_view job) const;
   std::string const& task_address(std::string_view job, int index) const;

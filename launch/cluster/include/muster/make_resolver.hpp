@@ -36,9 +36,9 @@ class resolver_arguments {
 
   std::optional<std::string> text(std::string const& key) const;
   std::string text_or(std::string const& key, std::string const& fallback) const;
-  /// @throws cluster_error invalid unless it is a whole number from `least` to `most`
+  /// @throws cluster_error invalid if the value is not an integer from `least` to `most`
   std::optional<int> number(std::string const& key, int least, int most) const;
-  /// @throws cluster_error invalid unless it is true or false
+  /// @throws cluster_error invalid if the value is not true or false
   std::optional<bool> flag(std::string const& key) const;
 
   /// Returns for example "slurm: port_base: 'x' is not a number from 1 to 65535".
@@ -63,7 +63,7 @@ struct resolver_key {
 struct resolver_kind {
   std::string name;
   std::string help;
-  /// Placeholder of the value, for example "FILE"; empty if the kind takes none.
+  /// Placeholder of the value, for example "FILE"; empty if the kind takes no value.
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
@@ -73,7 +73,8 @@ struct resolver_kind {
 
 class resolver_kinds {
  public:
-  /// Limits of the text and of the members of a union. Above a limit, throws cluster_error invalid.
+  /// Limits for the text and for the members of a union. Above a limit, cluster_error invalid is
+  /// thrown.
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 

@@ -13,7 +13,7 @@ class sagemaker_resolver : public tf_config_resolver {
   explicit sagemaker_resolver(environment_lookup environment = process_environment(),
                               int port = default_port)
       : sagemaker_resolver(std::move(environment), port, {}) {}
-  /// @throws cluster_error invalid for an invalid port
+  /// @throws cluster_error invalid if the port is invalid
   sagemaker_resolver(environment_lookup environment, int port, overrides o);
 
  protected:

@@ -8,7 +8,7 @@ namespace muster {
 class simple_resolver : public cluster_resolver {
  public:
   struct options {
-    /// Result of master() without a type and an ID.
+    /// Result of master() if no type and ID are given.
     std::string master = {};
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};

@@ -3,7 +3,7 @@
 // determines the nodes of ranks (block if not set).
 //
 // Addresses are host:port; the ports of a host count up from port_base. Ranks are assigned to jobs
-// in the order of the job names. Hosts keep the order of the node list.
+// in alphabetical order of the job names. Hosts keep the order of the node list.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,8 @@ class slurm_resolver : public cluster_resolver {
   explicit slurm_resolver(environment_lookup environment = process_environment())
       : slurm_resolver(std::move(environment), {}) {}
 
-  /// @throws cluster_error missing if the variables are not set, so this is not a Slurm step;
-  ///   invalid if they or the options contradict each other
+  /// @throws cluster_error missing if the variables are not set because this is not a Slurm step;
+  /// invalid if the variables or the options contradict each other
   muster::cluster_spec cluster_spec() override;
   /// Returns {"GPU", gpus_per_task}, or nothing if gpus_per_task is 0.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},

@@ -25,7 +25,7 @@ struct tf_config {
   std::optional<std::string> rpc_layer;
   std::optional<std::string> environment;
   std::optional<std::string> session_master;
-  /// Whether the text contains `cluster`, and a `task` that is not empty.
+  /// Whether the text contains `cluster`, and whether it contains a nonempty `task`.
   bool has_cluster = false;
   bool has_task = false;
 

@@ -17,7 +17,7 @@ class union_resolver : public cluster_resolver {
     std::optional<std::string> rpc_layer = {};
   };
 
-  /// @throws cluster_error invalid without resolvers, or for nullptr
+  /// @throws cluster_error invalid if there is no resolver, or if a resolver is nullptr
   union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers, overrides o);
   explicit union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers)
       : union_resolver(std::move(resolvers), {}) {}

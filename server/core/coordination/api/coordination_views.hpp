@@ -50,8 +50,8 @@ struct agent_view {
   core::incarnation incarnation{};
   std::string peer;  ///< empty if unknown
   bool recoverable = false;
-  time_point registered_at{};   ///< zero: never
-  time_point last_heartbeat{};  ///< zero: never
+  time_point registered_at{};   ///< the epoch if never registered
+  time_point last_heartbeat{};  ///< the epoch if there was none
   /// Whether the task was restored after a server restart and has been silent since.
   bool unheard = false;
   std::size_t devices = 0;
@@ -72,7 +72,7 @@ struct missing_task {
   task_index task = no_task;
   std::string name;
   std::string peer;             ///< empty if the task never registered
-  time_point last_heartbeat{};  ///< zero: never
+  time_point last_heartbeat{};  ///< the epoch if there was none
 };
 
 struct arrived_task {

@@ -66,7 +66,7 @@ class version_watch {
   lifecycle& life_;
 
   std::vector<version_family> families_;
-  std::vector<version> versions_;  // in order of first use
+  std::vector<version> versions_;  // ordered by first use
   std::uint64_t functions_seen_ = 0;
   std::uint64_t workers_seen_ = 0;
   std::uint64_t refused_ = 0;  // closures failed by the last refuse()

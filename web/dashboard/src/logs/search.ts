@@ -11,7 +11,7 @@ const LIMIT = 100;
 const read = (source: Source) => (token: string) => get<LogMatches>(api('logs/search', { ...source.query, limit: LIMIT, page_token: token }));
 
 export interface Search {
-  found: ReadonlyMap<string, Found>; // by source key
+  found: ReadonlyMap<string, Found>; // keyed by source
   again(): void;
   on(source: Source): void;
 }

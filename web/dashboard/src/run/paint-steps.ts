@@ -19,7 +19,7 @@ export interface Sheet {
   height: number;
   steps: RunSteps;
   layout: Layout;
-  laneOf: ReadonlyMap<number, number>; // by rank
+  laneOf: ReadonlyMap<number, number>; // lane of each rank
   view: Range;
 }
 

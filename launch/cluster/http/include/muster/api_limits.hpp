@@ -1,4 +1,4 @@
-// Limits of the time and the retries of a query.
+// Limits for the duration and the retries of a query.
 #pragma once
 
 #include <chrono>

@@ -42,7 +42,7 @@ struct tpu_node {
 class cloud_tpu_client {
  public:
   struct options {
-    /// If not set, the TPU is taken from the environment.
+    /// If not set, the environment determines the TPU.
     std::optional<std::vector<std::string>> tpu = {};
     std::string project = {};  // if empty, read from the metadata server
     std::string zone = {};     // if empty, read from the metadata server
@@ -62,7 +62,7 @@ class cloud_tpu_client {
   };
   enum class restart { always, if_needed };
 
-  /// Throws as find_tpu().
+  /// Throws the same errors as find_tpu().
   cloud_tpu_client(environment_lookup environment, options o);
   cloud_tpu_client(cloud_tpu_client const&) = delete;
   ~cloud_tpu_client();
@@ -78,11 +78,11 @@ class cloud_tpu_client {
   /// @throws cluster_error not_ready: `TPU "n" is not yet ready; state: "CREATING"`
   tpu_node ready_node();
 
-  /// Returns the address of each host, such as "10.0.0.1:8470", and nothing for `local`. Throws as
-  /// ready_node().
+  /// Returns the address of each host, such as "10.0.0.1:8470", and nothing for `local`. Throws the
+  /// same errors as ready_node().
   std::vector<std::string> endpoints();
 
-  // Return nullopt if the API does not know the TPU, or does not report the value.
+  // These functions return nullopt if the API does not know the TPU, or does not report the value.
   std::optional<std::string> state() { return told(&tpu_node::state); }
   std::optional<std::string> health() { return told(&tpu_node::health); }
   std::optional<std::string> runtime_version() { return told(&tpu_node::runtime_version); }

@@ -25,7 +25,7 @@ class gce_resolver : public cluster_resolver {
     std::string zone = {};     // if empty, read from the metadata server
     std::string region = {};   // set for a regional group, which has no zone
     std::string instance_group;
-    /// Expected number of machines; 0 accepts any number. A different number is not_ready.
+    /// Expected number of machines; 0 accepts any number. Any other number is the error not_ready.
     int tasks = 0;
     int port = 8470;
     std::string task_type = "worker";
@@ -46,11 +46,11 @@ class gce_resolver : public cluster_resolver {
   /// @throws cluster_error not_ready if the group has no running machine, or not the expected
   ///   number
   /// @throws cluster_error missing if the group does not exist
-  /// @throws cluster_error denied or unreachable, as the API answers
+  /// @throws cluster_error denied or unreachable, depending on the API's answer
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;
-  /// @throws cluster_error invalid, because all machines belong to the job in the options
+  /// @throws cluster_error invalid always, because all machines belong to the job in the options
   void task_type(std::optional<std::string> type) override;
   using cluster_resolver::task_id;
   std::optional<int> task_id() override;

@@ -31,14 +31,14 @@ class kubernetes_resolver : public cluster_resolver {
   struct options {
     /// Label selectors of each job. Tasks are numbered by selector, in this order.
     std::map<std::string, std::vector<std::string>> jobs = {{"worker", {"job-name=tensorflow"}}};
-    /// Expected number of pods; 0 accepts any number. A different number is not_ready.
+    /// Expected number of pods; 0 accepts any number. Any other number is the error not_ready.
     int tasks = 0;
     int port = 8470;
     /// "*" means all namespaces. If empty, the pod's own namespace is used, or "default" off the
     /// cluster.
     std::string name_space = {};
-    bool host_ip = false;  // use the address of the node, not of the pod
-    /// "w-10" follows "w-2". If false, names are compared as strings.
+    bool host_ip = false;  // uses the address of the node instead of the pod
+    /// If true, "w-10" follows "w-2". If false, names are compared as strings.
     bool natural_order = true;
     /// Ignores pods that have ended. Otherwise they are errors, as are all pods that are not
     /// running.
@@ -47,7 +47,7 @@ class kubernetes_resolver : public cluster_resolver {
 
     location where = location::automatic;
     std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
-    // Only off the cluster:
+    // The following options apply only off the cluster.
     std::string server = {};  // "https://10.0.0.1:6443"
     std::string token_file = {};
     std::string ca_file = {};
@@ -62,8 +62,8 @@ class kubernetes_resolver : public cluster_resolver {
 
   /// @throws cluster_error not_ready if a pod is not running, a job has no pod, or the number
   ///   differs from the expected one
-  /// @throws cluster_error denied for the token or missing permissions
-  /// @throws cluster_error missing outside of a pod, unreachable without an answer
+  /// @throws cluster_error denied for a rejected token or missing permissions
+  /// @throws cluster_error missing outside of a pod, unreachable if there is no answer
   muster::cluster_spec cluster_spec() override;
 
   // Returns the value that was set or that the last cluster_spec() found. Calls cluster_spec() if
@@ -87,7 +87,7 @@ class kubernetes_resolver : public cluster_resolver {
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
-  /// The predicate is true for the pod of this program.
+  /// Returns a predicate that is true for the pod of this program.
   std::function<bool(pod const&)> find_self() const;
 
   environment_lookup const environment_lookup_;

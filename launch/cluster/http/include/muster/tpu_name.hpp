@@ -11,15 +11,15 @@ namespace muster::cluster {
 
 struct tpu_name {
   std::string name;
-  bool local = false;                  // the chips of this machine
+  bool local = false;                  // whether the TPU consists of this machine's chips
   std::vector<std::string> endpoints;  // set instead of a name, so no lookup is needed
   std::string project, zone;
 
   /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.
   std::string master = {};
 
-  /// Returns whether the environment is TensorFlow's "google": there is no cluster to find and no
-  /// server to start.
+  /// Returns whether TensorFlow would report the environment "google": there is no cluster to find
+  /// and no server to start.
   bool google() const { return local || !master.empty(); }
   bool by_api() const { return !google() && endpoints.empty(); }
 };

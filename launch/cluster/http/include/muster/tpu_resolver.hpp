@@ -26,8 +26,8 @@ class tpu_resolver : public cluster_resolver {
     std::string rpc_layer = "grpc";
   };
 
-  /// @throws cluster_error invalid for a coordinator's address without a name, or the same job for
-  ///   both; otherwise as find_tpu()
+  /// @throws cluster_error invalid if a coordinator address has no name, or if hosts and
+  /// coordinator have the same job; otherwise the errors of find_tpu()
   tpu_resolver(environment_lookup environment, options o);
 
   /// Returns an empty spec for `local` and for an existing server.
