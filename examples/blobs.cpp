@@ -57,7 +57,6 @@ int main(int argc, char** argv) try {
   };
   muster::blobs_options o;
   o.server = argc > 2 ? argv[2] : "127.0.0.1:8476";
-  o.tls = muster::tls_options::from_environment();
   if (int const at = role == "worker" ? 3 : 5; argc > at && *argv[at])
     o.shm_bytes_max = number(at, 0);
   if (argc > 4 && role == "worker") o.transfer_listen = argv[4];

@@ -133,7 +133,6 @@ standard_server_factory worker_servers(worker_server_options options) {
     auto const& address = c.cluster.task_address(c.task_type, c.task_id);
     worker_options w;
     w.servers = {server_named(o, c)};
-    w.tls = tls_options::from_environment();
     w.cluster = o.cluster;
     w.job = c.task_type;
     w.index = static_cast<std::uint32_t>(c.task_id);

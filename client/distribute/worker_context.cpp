@@ -84,7 +84,6 @@ session_creator worker_context::make_session_creator(scaffold s,
   c.checkpoint = std::move(from);
   if (auto named = distribute::server_of_environment(options_.server); !named.empty())
     c.server.server = std::move(named);
-  c.server.tls = tls_options::from_environment();
   c.server.name = options_.task_type.value_or("distribute coordinator");
   if (options_.task_type) c.server.name += ":" + std::to_string(options_.task_id.value_or(0));
   if (options_.task_type && distributed_mode()) {

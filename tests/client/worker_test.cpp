@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <latch>
 #include <set>
 
@@ -22,6 +23,15 @@ TEST(worker_options, invalid_options_are_refused) {
   w.function("f", [] { return 1; });
   EXPECT_THROW(w.function("f", [] { return 2; }), std::invalid_argument);
   EXPECT_THROW(w.function("", [] { return 2; }), std::invalid_argument);
+}
+
+TEST(worker_options, tls_settings_default_to_the_environment) {
+  EXPECT_FALSE(worker_options{}.tls.on());
+  ::setenv("MUSTER_CA", "/etc/muster/ca.pem", 1);
+  EXPECT_EQ(worker_options{}.tls.ca, "/etc/muster/ca.pem");
+  EXPECT_EQ(session_options{}.tls.ca, "/etc/muster/ca.pem");
+  EXPECT_FALSE((worker_options{.tls = {}}.tls.on()));
+  ::unsetenv("MUSTER_CA");
 }
 
 TEST(worker, hello_describes_the_worker) {

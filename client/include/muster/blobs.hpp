@@ -73,8 +73,8 @@ class blob_bytes {
 struct blobs_options {
   /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
-  /// TLS settings; plaintext if unset.
-  tls_options tls{};
+  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  tls_options tls = tls_options::from_environment();
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
   /// Cache size for fetched blobs, in bytes; the least recently used blob is evicted. 0 disables

@@ -16,8 +16,8 @@ namespace muster {
 struct session_options {
   /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
-  /// TLS settings; plaintext if unset.
-  tls_options tls{};
+  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  tls_options tls = tls_options::from_environment();
   /// Cluster name; if empty, the default cluster.
   std::string cluster{};
   /// Session name, shown to operators.

@@ -18,8 +18,8 @@ struct worker_options {
   std::vector<std::string> servers{"127.0.0.1:8476"};
   /// Server addresses as one comma-separated string. If set, `servers` is ignored.
   std::string server{};
-  /// TLS settings; plaintext if unset.
-  tls_options tls{};
+  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  tls_options tls = tls_options::from_environment();
   /// Cluster name; if empty, the cluster of the server's port.
   std::string cluster{};
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
