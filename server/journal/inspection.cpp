@@ -53,7 +53,7 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
     if (!name.kind) return count_unknown(key, size, into.unknown), true;
     if (!is_readable(*name.kind, value)) {
       found = problem(of, code::internal,
-                      "its data are damaged (the entry of " + name.text() + " cannot be read)");
+                      "its data is damaged (the entry of " + name.text() + " cannot be read)");
       return false;
     }
     auto& counted = into.known[static_cast<std::size_t>(name.kind - entry_kinds().data())];
@@ -82,14 +82,14 @@ void gather_blobs(core::restored_job const& job, contents& into) {
 muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)
-    return problem(of, code::internal, "its data are damaged (" + clusters.error().message + ")");
+    return problem(of, code::internal, "its data is damaged (" + clusters.error().message + ")");
   auto const jobs = load_jobs(of);
   if (!jobs)
-    return problem(of, code::internal, "its data are damaged (" + jobs.error().message + ")");
+    return problem(of, code::internal, "its data is damaged (" + jobs.error().message + ")");
   if (auto const programs = load_programs(of); !programs)
-    return problem(of, code::internal, "its data are damaged (" + programs.error().message + ")");
+    return problem(of, code::internal, "its data is damaged (" + programs.error().message + ")");
   if (auto const tokens = load_tokens(of); !tokens)
-    return problem(of, code::internal, "its data are damaged (" + tokens.error().message + ")");
+    return problem(of, code::internal, "its data is damaged (" + tokens.error().message + ")");
   for (auto const& j : *jobs) gather_blobs(j.job, into);
   std::uint64_t loaded = 0, there = 0;
   for (auto const& c : *clusters) loaded += 1 + c.tasks.size() + c.keys.size() + c.barriers.size();
@@ -126,7 +126,7 @@ muster::result<contents> format_of(view const& of) {
         "is not Muster server data, or is an interrupted copy: its format entry is missing");
   wire::Format f;
   if (!f.ParseFromString(*entry) || f.version() == 0)
-    return problem(of, code::internal, "its data are damaged (the format entry cannot be read)");
+    return problem(of, code::internal, "its data is damaged (the format entry cannot be read)");
   if (f.version() > format_known)
     return problem(of, code::failed_precondition,
                    "was written by a newer server (" + f.written_by() + ", format " +

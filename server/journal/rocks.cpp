@@ -68,7 +68,7 @@ bool is_locked(std::filesystem::path const& directory) {
 }
 
 std::string damaged(std::string const& how) {
-  return "its data are damaged (" + how + "); restore a backup into another directory";
+  return "its data is damaged (" + how + "); restore a backup into another directory";
 }
 
 std::string damaged(std::string const& file, std::uint64_t at) {

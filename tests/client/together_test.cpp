@@ -49,7 +49,7 @@ TEST(worker_barriers, can_be_reused) {
 TEST(worker_barriers, timeout_names_missing_workers) {
   worker_barrier b({"a", "b", "c"});
   EXPECT_EQ(raised_by([&] { b.wait(1, 10ms); }),
-            "barrier: 1 of 3 arrived within 10 ms; missing: a, c");
+            "barrier: 1 of 3 participants arrived within 10 ms; missing: a, c");
   EXPECT_NE(raised_by([&] { b.wait(0, 60s); }), "") << "it is over for all";
 }
 
@@ -98,7 +98,7 @@ TEST(thread_coordinators, thread_that_does_not_stop_is_detached_and_named) {
     });
     t.request_stop();
     EXPECT_TRUE(t.should_stop());
-    EXPECT_EQ(raised_by([&] { t.join(); }), "still running after they were asked to stop: deaf");
+    EXPECT_EQ(raised_by([&] { t.join(); }), "these threads are still running after they were asked to stop: deaf");
   }
   go->set_value();
   over.wait();

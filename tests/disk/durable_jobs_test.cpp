@@ -266,7 +266,7 @@ TEST(durable_jobs, waiting_command_continues_with_the_restarted_server) {
   first.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(waiting.wait(), 0) << waiting.errors();
-  EXPECT_TRUE(waiting.says("does not answer, waiting for it"));
+  EXPECT_TRUE(waiting.says("does not answer; waiting for it"));
 }
 
 TEST(durable_jobs, are_refused_without_a_data_directory) {

@@ -67,7 +67,7 @@ TEST(data, check_lists_contents_while_and_after_the_server_runs) {
   f = c.run({"data", "check", data});
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_CONTAINS(f.out, data + ": all data can be read\n");
-  EXPECT_EQ(f.out.find("has it open"), std::string::npos) << f.out;
+  EXPECT_EQ(f.out.find("is using the directory"), std::string::npos) << f.out;
 }
 
 TEST(data, check_works_with_a_low_descriptor_limit) {
@@ -187,7 +187,7 @@ void expect_refused_when_damaged(cluster& c, fs::path const& data, std::string c
   file.seekp(20);
   file.put('!');
   file.close();
-  expect_one_line(c.run({"data", "check", broken}), 1, broken + ": its data are damaged");
+  expect_one_line(c.run({"data", "check", broken}), 1, broken + ": its data is damaged");
   for (auto const& verb : std::vector<words>{{"data", "check", broken},
                                              {"data", "compact", broken},
                                              {"data", "backup", broken, to},

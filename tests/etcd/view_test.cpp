@@ -81,7 +81,7 @@ TEST_F(etcd_view_test, a_part_that_is_missing_is_damage) {
   auto const v = etcd_view::open(members_->access());
   ASSERT_FALSE(v);
   EXPECT_EQ(v.error().message,
-            members_->url() + ": its data are damaged (a batch has 1 of 2 parts)");
+            members_->url() + ": its data is damaged (a batch has 1 of 2 parts)");
 }
 
 // A leader that had not seen another leader's value may have reused its number.
@@ -94,7 +94,7 @@ TEST_F(etcd_view_test, pieces_of_another_entry_are_damage_and_never_its_value) {
   auto const expected = std::string("the value of key \"large\" of cluster 'train' is missing");
   auto const v = etcd_view::open(members_->access());
   ASSERT_FALSE(v);
-  EXPECT_EQ(v.error().message, members_->url() + ": its data are damaged (" + expected + ")");
+  EXPECT_EQ(v.error().message, members_->url() + ": its data is damaged (" + expected + ")");
   auto const read = store_->read({}, [](auto, auto) { return true; });
   EXPECT_EQ(read.code, code::internal);
   EXPECT_EQ(read.message, "damaged: " + expected);

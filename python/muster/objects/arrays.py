@@ -181,7 +181,7 @@ def _head(r: _Reader, field: str, named: bool) -> _Head:
     size = r.u64(f"{field}: bytes")
     length = r.u8(f"{field}: name") if named else 0
     if length not in (0, NAME):
-        raise ValueError(f"arrays: {field}: name: has {length} bytes, not {NAME}")
+        raise ValueError(f"arrays: {field}: name: must have {NAME} bytes, got {length}")
     return _Head(name, shape, size, bytes(r.take(length, f"{field}: name")))
 
 

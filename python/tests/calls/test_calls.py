@@ -84,7 +84,7 @@ def test_invalid_addresses_are_named(cluster: Cluster) -> None:
         muster.Worker("[::1]")
     with pytest.raises(ValueError, match="has no port from 1 to 65535"):
         muster.ClusterCoordinator("127.0.0.1:99999")
-    with pytest.raises(muster.NoServer, match="not in HTTP .*; pass the HTTP address"):
+    with pytest.raises(muster.NoServer, match="not with HTTP .*; pass the HTTP address"):
         muster.Client("http://" + cluster.server.grpc).version()
 
 

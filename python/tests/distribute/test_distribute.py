@@ -36,7 +36,7 @@ def test_running_server_of_the_strategy_is_joined_and_none_is_created() -> None:
 
 
 @pytest.mark.parametrize("kind, index, said", [("cake", 0, "cake"), ("client", 0, "client"), ("worker", 2, "worker"),
-                                               ("ps", 0, "ps"), ("worker", -1, "from 0"), (None, None, "None")])
+                                               ("ps", 0, "ps"), ("worker", -1, "0 or greater"), (None, None, "None")])
 def test_invalid_task_is_reported_before_a_server_starts(kind: Any, index: Any, said: str) -> None:
     made = Servers()
     with pytest.raises(ValueError, match=said):
@@ -119,7 +119,7 @@ def test_thread_has_one_server_and_the_same_call_returns_it_again() -> None:
         go(0)
         go(0)
         assert made.all["worker:0"].starts == 1
-        with pytest.raises(ValueError, match="worker:0 already"):
+        with pytest.raises(ValueError, match="already runs the server for worker:0"):
             go(1)
         distribute.end_standard_server_of_this_thread()
         assert made.all["worker:0"].stops == 1
@@ -221,7 +221,7 @@ def test_log_describes_the_run_and_a_barrier_that_waits_for_no_task(caplog: pyte
     assert len(lines) == 2
     caplog.clear()
     independent(lambda s: None, "worker", 0, {"worker": [f"host-{i}:1" for i in range(200)], "ps": ["p:1"]})
-    assert "cluster 201 tasks of 2 jobs, task worker:0" in caplog.records[0].getMessage(), "log lines are limited in length"
+    assert "cluster 201 tasks in 2 jobs, task worker:0" in caplog.records[0].getMessage(), "log lines are limited in length"
 
 
 PROGRAM = """

@@ -130,7 +130,7 @@ def test_task_that_does_not_stop_is_named(caplog: pytest.LogCaptureFixture) -> N
         run(fails, TWO, stop_grace=0.1)
     over.set()
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [
-        "still running after they were asked to stop: worker:0"]
+        "these threads are still running after they were asked to stop: worker:0"]
 
 
 def test_barrier_breaks_when_a_task_has_returned_or_does_not_arrive() -> None:
@@ -148,7 +148,7 @@ def test_barrier_breaks_when_a_task_has_returned_or_does_not_arrive() -> None:
         finally:
             over.set()
 
-    with pytest.raises(threading.BrokenBarrierError, match="1 of 2 arrived within 0.1 s; missing: worker:0"):
+    with pytest.raises(threading.BrokenBarrierError, match="1 of 2 participants arrived within 0.1 s; missing: worker:0"):
         run(late, TWO, barrier_timeout=0.1)
 
 

@@ -122,7 +122,7 @@ def test_fetch_of_a_lost_value_has_a_timeout(make_cluster: Callable[..., Cluster
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         value = gone_value(made, c, path, big)
-        with pytest.raises(muster.WaitTimeout, match="not recomputed"):
+        with pytest.raises(muster.WaitTimeout, match="not been recomputed"):
             value.fetch(timeout=4)
 
 

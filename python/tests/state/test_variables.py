@@ -328,7 +328,7 @@ def test_names_and_tasks_are_checked(cluster_of_two: Cluster) -> None:
         c.variable(np.zeros(1), task="ps:0", tasks=["ps:1"])
     with pytest.raises(ValueError, match="only the first can be above 1"):
         c.variable(np.zeros((4, 4)), partitioner=lambda shape, dtype: [2, 2], task="ps:0")
-    with pytest.raises(ValueError, match="tasks: shards"):
+    with pytest.raises(ValueError, match="tasks: a partitioner"):
         c.variable(np.zeros(4), partitioner=muster.FixedShardsPartitioner(2))
 
 

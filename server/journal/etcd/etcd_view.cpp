@@ -57,9 +57,9 @@ muster::status complete_pending_batch(map& raw, std::string const& prefix) {
   auto const end = raw.find(ended + "end");
   for (auto it = raw.lower_bound(ended); it != end; ++it)
     if (!parts.emplace_back().ParseFromString(it->second))
-      return {code::internal, "its data are damaged (a part of a batch cannot be read)"};
+      return {code::internal, "its data is damaged (a part of a batch cannot be read)"};
   if (std::to_string(parts.size()) != end->second)
-    return {code::internal, "its data are damaged (a batch has " + std::to_string(parts.size()) +
+    return {code::internal, "its data is damaged (a batch has " + std::to_string(parts.size()) +
                                 " of " + end->second + " parts)"};
   for (auto const& part : parts)
     for (auto const& o : part.success()) {
@@ -123,7 +123,7 @@ muster::status etcd_view::take(map const& raw, std::string const& prefix, lost_v
     bool const there = mine && at->first.starts_with(pieces);
     if (!there && lost == lost_values::refuse)
       return {code::internal,
-              "its data are damaged (the value of " + name_of(name).text() + " is missing)"};
+              "its data is damaged (the value of " + name_of(name).text() + " is missing)"};
     if (!there) {
       whole = "\xff";
       continue;
