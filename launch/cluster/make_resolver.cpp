@@ -87,8 +87,8 @@ std::optional<int> resolver_arguments::number(std::string const& key, int least,
   if (!given) return {};
   auto const n = cluster::parse_count(*given, most);
   if (!n || *n < least)
-    throw wrong(key, quoted(*given) + " is not a number from " + std::to_string(least) + " to " +
-                         std::to_string(most));
+    throw invalid_value_error(key, quoted(*given) + " is not a number from " +
+                                       std::to_string(least) + " to " + std::to_string(most));
   return n;
 }
 
@@ -96,7 +96,7 @@ std::optional<bool> resolver_arguments::flag(std::string const& key) const {
   auto const given = text(key);
   if (!given) return {};
   if (*given != "true" && *given != "false")
-    throw wrong(key, quoted(*given) + " is neither true nor false");
+    throw invalid_value_error(key, quoted(*given) + " is neither true nor false");
   return *given == "true";
 }
 
