@@ -46,7 +46,7 @@ def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryvi
 
 def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
            above: int = 0, always: bool = False) -> list[Data]:
-    """Frames the pickled bytes and their separate buffers, and returns the pieces in sending order. Parts of more than
+    """Frames the pickled bytes and their separate buffers, and returns the parts in sending order. Parts of more than
     `above` bytes are passed to `take` instead.
 
     `always`: whether to use the format for blobs even if no part is a blob.

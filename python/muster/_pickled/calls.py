@@ -7,9 +7,9 @@ and keyword arguments in the format of `buffers`.
 
 Arguments may contain outputs of other closures and PerWorkerValues at any nesting depth. Pickling replaces each of them
 by a numbered slot: outputs have the numbers 0, 1, … in the list of the closure's inputs; per-worker values have the
-numbers -1, -2, …, counted from the end of the closure's list. The contents of the slots are sent separately. An older
-server inserts values only into JSON; the call is then
-``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
+numbers -1, -2, …, counted from the end of the closure's list. The values for the slots are sent separately. An older
+server inserts values only into JSON; the call is then ``["<base64 of the bytes>", value of slot 0, value of slot 1, …,
+value of slot -1]``.
 
 A call with outputs ends with a list that marks the outputs of pickled functions, because only their JSON may represent
 a pickle: one byte for each output (1: it may), the number of outputs (4 bytes), and b"MPYI". JSON of any other function

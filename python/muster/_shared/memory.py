@@ -56,8 +56,8 @@ def is_reused() -> bool:
 def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
     """Creates memory that contains the concatenated parts, and returns its descriptor.
 
-    This process keeps at most `free_max` bytes of unused memory for later contents. Raises OSError, for example if
-    there is not enough memory.
+    This process keeps at most `free_max` bytes of unused memory for later values. Raises OSError, for example if there
+    is not enough memory.
     """
     found = [address(part) for part in parts]
     at = (ctypes.c_void_p * len(found))(*[place for place, _ in found])
@@ -66,25 +66,25 @@ def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
 
 
 def forget_unused() -> None:
-    """Frees the unused memory that this process keeps for later contents."""
+    """Frees the unused memory that this process keeps for later values."""
     found = library.found()
     if found is not None:
         found.forget_unused()
 
 
 def size_of(fd: int) -> int:
-    """Returns the size of the content of shared memory. Raises OSError."""
+    """Returns the size of the value in shared memory. Raises OSError."""
     found = library.found()
     return os.fstat(fd).st_size if found is None else int(found.size(fd))
 
 
 def check(fd: int, name: bytes, size: int) -> None:
-    """Raises OSError unless the memory is sealed and contains exactly the named content."""
+    """Raises OSError unless the memory is sealed and contains exactly the named value."""
     library.loaded().check(fd, name, size)
 
 
 def is_named(fd: int, name: bytes) -> bool:
-    """Returns whether the descriptor refers to memory, or to a file, with the named content."""
+    """Returns whether the descriptor refers to memory, or to a file, that contains the named value."""
     found = library.found()
     return name.hex() in os.readlink(f"/proc/self/fd/{fd}") if found is None else bool(found.is_named(fd, name))
 

@@ -1,4 +1,4 @@
-"""Blobs on the server: contents of up to 1 GiB, named by their SHA-256 and transferred over gRPC. Thread-safe."""
+"""Blobs on the server: values of up to 1 GiB, named by their SHA-256 and transferred over gRPC. Thread-safe."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Sequence
@@ -81,7 +81,7 @@ def pieces_of(parts: Iterable[Data]) -> Iterator[memoryview]:
 
 def get(channel: Any, digest: bytes, begin: Callable[[int], None],
         take: Callable[[Data], None]) -> None:
-    """Downloads a blob: calls `begin` with the blob's size, then `take` with each piece.
+    """Downloads a blob: calls `begin` with the blob's size, then `take` with each chunk.
 
     Raises grpc.RpcError, EOFError if the blob was truncated, and the exceptions of `begin` and `take`.
     """

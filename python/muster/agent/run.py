@@ -58,7 +58,7 @@ class Run:
                 self._waiters.discard(waiter)
 
     def ends(self, why: CoordinationError) -> bool:
-        """Ends the run: later calls are rejected, and cut() interrupts waiting calls. Returns False if the run had
+        """Ends the run: later calls are rejected, and `cut` interrupts waiting calls. Returns False if the run had
         already ended.
         """
         with self._lock:

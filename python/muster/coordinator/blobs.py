@@ -54,7 +54,7 @@ AnyContent = Union[Content, SharedContent]
 
 
 class Naming:
-    """Collects the contents that one request refers to."""
+    """Collects the blobs that one request refers to."""
 
     def __init__(self, of: Blobs) -> None:
         self._of = of
@@ -167,8 +167,8 @@ class Blobs:
         return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
 
     def put_named(self, name: bytes) -> bool:
-        """Also stores a content of this process at the server, and then returns. Returns False if this process does not
-        have the content, or it cannot be stored.
+        """Also stores a blob of this process on the server, and then returns. Returns False if this process does not
+        have the blob, or if the blob cannot be stored.
         """
         return self._shared.put(name)
 
@@ -226,7 +226,7 @@ class Blobs:
 
     def unchanged(self, yes: bool) -> None:
         """Sets whether the program promises not to change arguments from now on. After this promise, arguments that are
-        passed again are not compared with their stored content.
+        passed again are not compared with their stored copies.
         """
         self._shared.unchanged(yes)
 

@@ -15,7 +15,9 @@ from typing import Any, Iterable, Sequence
 KEPT_FOR = 15.0
 """Seconds from the end of a closure. The server requests a copy of its value after ten seconds."""
 CONTENTS_MAX = 64
-"""Number of contents that are kept for a value. Beyond that, contents of the most distant calls are dropped."""
+"""Maximum number of arguments that are kept for a value. Beyond this limit, arguments of the most distant calls are
+dropped.
+"""
 
 
 class Lineage:
@@ -23,11 +25,11 @@ class Lineage:
         self._lock = threading.Lock()  # protects the fields below
         self._closed = False
         self._of: dict[int, tuple[float, tuple[Any, ...]]] = {}
-        """Expiry and contents by the closure's token, in order of expiry."""
+        """Expiry time and kept arguments by the closure's token, in order of expiry."""
 
     def ended(self, token: int, contents: Sequence[Any], made_of: Iterable[int]) -> None:
-        """Keeps the contents of a closure that has ended with a large value, and the contents of the closures
-        `made_of`, whose values it used.
+        """Keeps the large arguments of a closure that has ended with a large value, and the large arguments of the
+        closures `made_of`, whose values it used.
         """
         now = time.monotonic()
         with self._lock:
@@ -37,7 +39,7 @@ class Lineage:
                 self._of[token] = (now + KEPT_FOR, tuple(itertools.islice(all, CONTENTS_MAX)))
 
     def forget(self, token: int) -> None:
-        """Drops the contents of a closure whose value is no longer referenced."""
+        """Drops the kept arguments of a closure whose value is no longer referenced."""
         with self._lock:
             gone = self._of.pop(token, None)
         del gone  # without the lock
@@ -53,7 +55,7 @@ class Lineage:
         del gone  # without the lock
 
     def give_up_oldest(self) -> bool:
-        """Drops the contents of one closure to make room. Returns False if there are none."""
+        """Drops the kept arguments of one closure to make room. Returns False if no arguments are kept."""
         with self._lock:
             token = next(iter(self._of), None)
             gone = None if token is None else self._of.pop(token)

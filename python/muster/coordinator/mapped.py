@@ -43,7 +43,7 @@ class Mapped(NamedTuple):
     name: str
     """Name of the function."""
     pack: Callable[[Calls, int], Request]
-    """Makes a request of several calls with the current content of their arguments. The number is that of the first
+    """Makes a request of several calls with the current values of their arguments. The number is that of the first
     call. Its output is the list of results, or PartialResults.
     """
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]

@@ -195,9 +195,8 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def arguments_of(request: Request, blobs: Blobs) -> tuple[Any, ...] | None:
-    """Returns the positional arguments of a packed call with the content that they had when the call was packed; the
-    program may have changed the objects since. Returns None if the arguments were dropped, or are encoded as JSON for
-    an older server.
+    """Returns the positional arguments of a packed call as they were when the call was packed. The program may have
+    changed the objects since. Returns None if the arguments were dropped, or are encoded as JSON for an older server.
     """
     if not request.args or request.encoding != BYTES:
         return None

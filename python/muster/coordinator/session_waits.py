@@ -35,7 +35,7 @@ class SessionWaits(SessionStreams):
             return made
 
     def leave(self, cut: Cut) -> None:
-        """Ends the wait for a cut: the join of this cut returns, and does not raise the pending error."""
+        """Stops waiting for these closures. A `join` that waits for them returns without raising the pending error."""
         with self._lock:
             if cut in self._cuts:
                 self._cuts.remove(cut)

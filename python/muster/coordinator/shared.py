@@ -1,10 +1,10 @@
 """Shared memory of a coordinator: large arguments that workers of the same host map, and values that this process maps.
 
-If a buffer is passed again while its content is still stored, the buffer is compared with the stored content, which is
-reused if it is equal. The last few contents are kept a little longer than the closures that refer to them, so that
-successive calls can reuse them. A content is dropped earlier if the object that owns the bytes is garbage-collected,
-because that object cannot be passed again. A loop that creates a new array for each call therefore reuses the same
-memory. Methods can be called from any thread.
+If a buffer is passed again while its copy is still stored, the buffer is compared with the copy, which is reused if it
+is equal. The last few copies are kept a little longer than the closures that refer to them, so that successive calls
+can reuse them. A copy is dropped earlier if the object that owns the bytes is garbage-collected, because that object
+cannot be passed again. A loop that creates a new array for each call therefore reuses the same memory. Methods can be
+called from any thread.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from muster._shared.process import Process, Taken
 from muster._shared.store import Full
 
 STAYS = 5.0
-"""Seconds for which a content is kept after its last use."""
+"""Seconds for which a stored value is kept after its last use."""
 STAYING_MAX = 8
 VIEWS_MAX = 32
 """Number of nested views that are followed to the owner of the bytes."""
@@ -40,7 +40,7 @@ def _check_size(size: int) -> None:
 
 
 class SharedContent:
-    """Shared content that unfinished closures refer to. The memory is freed with the last reference."""
+    """A shared value that unfinished closures refer to. The memory is freed with the last reference."""
 
     __slots__ = ("digest", "view", "__weakref__")
 
@@ -53,7 +53,7 @@ class _Staying(NamedTuple):
     until: float
     content: SharedContent
     source: Data | None
-    """The buffer of the content, if it need not be compared again."""
+    """The buffer that was stored, if it need not be compared again."""
     watch: weakref.ref[Any] | None
     """Reference to the owner of the bytes, or None if its end is not reported."""
 
@@ -77,8 +77,8 @@ class Shared:
     """The shared memory of a coordinator. It is set up for the first large argument or value."""
 
     def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], bool] = lambda: False) -> None:
-        """Creates the object. `make_room` releases contents that are not strictly needed, and returns False if there
-        are no such contents.
+        """Creates the object. `make_room` releases values that are not strictly needed, and returns False if there are
+        no such values.
         """
         self._channels = channels
         self._make_room = make_room
@@ -96,14 +96,14 @@ class Shared:
         return bool(self._bytes_max)
 
     def put(self, name: bytes) -> bool:
-        """Also stores a content of this process at the server. Returns False if this process does not have the content,
-        or it cannot be stored.
+        """Also stores a value of this process on the server. Returns False if this process does not have the value, or
+        if the value cannot be stored.
         """
         process = self._process
         return process is not None and process.holding.put(name)
 
     def content(self, data: Data, timeout: float) -> SharedContent | None:
-        """Returns the shared content of a buffer, or None if the buffer must be sent to the server. `timeout`: seconds
+        """Returns the shared copy of a buffer, or None if the buffer must be sent to the server. `timeout`: seconds
         that the first call waits until the server has reported whether it supports shared memory.
         """
         process = self._started(timeout)
@@ -174,12 +174,12 @@ class Shared:
         return process is not None and process.is_lost(name)
 
     def put_names(self) -> list[bytes]:
-        """Returns the names of the contents of this process that were also stored at the server."""
+        """Returns the names of this process's values that are also stored on the server."""
         process = self._process
         return [] if process is None else process.holding.all_put()
 
     def gone(self, names: list[bytes]) -> None:
-        """Records that the server no longer has these contents. The server requests these contents again when it needs
+        """Records that the server no longer has these values. The server requests these values again when it needs
         them.
         """
         if self._process is not None:
@@ -191,7 +191,7 @@ class Shared:
             self._process.holding.look()
 
     def tick(self, now: float) -> bool:
-        """Drops contents that have not been used for a while. Returns whether any contents are left."""
+        """Drops values that have not been used for a while. Returns whether any values are left."""
         with self._lock:
             gone = [self._staying.pop(name) for name, each in list(self._staying.items()) if each.until <= now]
         del gone  # without the lock
@@ -269,7 +269,7 @@ class Shared:
         del before, gone  # without the lock
 
     def _forget_sources(self) -> None:
-        """Drops the contents whose sources were garbage-collected. Runs on the store's thread."""
+        """Drops the values whose source objects were garbage-collected. Runs on the store's thread."""
         while not self._sources_gone.empty():
             with self._lock:
                 found = self._staying.pop(self._sources_gone.get(), None)

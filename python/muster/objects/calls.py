@@ -219,7 +219,7 @@ class Calls:
         """Writes the identity of the caller into a message with calls."""
 
     def _fill_more(self, m: Any) -> bool:
-        """Adds further contents to a message. Called under the lock."""
+        """Adds more requests to a message. Called under the lock."""
         return False
 
     def lost(self, task: str, error: Any) -> None:
@@ -236,7 +236,7 @@ class Calls:
             return bool(self._out or self._taken)
 
     def _again_more(self) -> None:
-        """Prepares further contents to be sent again. Called under the lock."""
+        """Prepares more requests to be sent again. Called under the lock."""
 
     def take(self, m: Any) -> None:
         """Processes an ObjectAnswers message."""

@@ -15,7 +15,7 @@ from muster.worker.context import context
 
 ANY_EPOCH = 0xffffffff
 _HEAD = struct.Struct("<QIII")
-"""Header of a draw: closure, attempt, epoch, whether splits are returned whole. See objects.proto."""
+"""Header of a request for a split: closure, attempt, epoch, whether splits are returned whole. See objects.proto."""
 _DEALT = struct.Struct("<II")
 
 Read = Callable[[Any], Iterable[Any]]
@@ -36,7 +36,7 @@ class DistributedDataset:
     If a dataset is passed to a function as an argument, at any nesting depth, the function receives an iterator over
     splits, or over the elements that `read` returns for each split. The iterator ends with the epoch. A split is done
     once a function that has read past the split's end has succeeded. A split that is not done when the function returns
-    or fails is drawn again as a whole.
+    or fails is read again as a whole.
     """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,
@@ -150,7 +150,7 @@ class DistributedDataset:
             position: A position that `position` has returned.
 
         Raises:
-            InputError: Functions that have drawn splits have not finished.
+            InputError: Functions that hold splits have not finished.
         """
         self.load_state(position).fetch()
 

@@ -11,7 +11,7 @@ The worker sends the last lines shortly after the end, unless the worker has fai
 
 
 class RankLog:
-    """Reads the log of a rank. `ask` is called with rank, attempt and offset, and returns a piece of the output as in
+    """Reads the log of a rank. `ask` is called with rank, attempt and offset, and returns a part of the output, as in
     the REST API.
     """
 

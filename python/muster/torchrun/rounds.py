@@ -45,7 +45,7 @@ class TimedOut(MusterError):
 
 
 class Broken(MusterError):
-    """Raised if the keys have invalid contents, or another job uses the cluster."""
+    """Raised if the keys have invalid values, or another job uses the cluster."""
 
 
 class KeysLike(Protocol):
@@ -123,8 +123,8 @@ class Rounds:
     # Joining a round.
 
     def join(self, prepare: Callable[[Decision], None]) -> Decision:
-        """Waits for a round that includes this node. The node that decides the round calls `prepare`, which creates the
-        round's key space.
+        """Waits for a round that includes this node. The node that coordinates the round calls `prepare`, which creates
+        the round's key space.
 
         Raises Closed, TimedOut, Broken, NoServer or ServerError.
         """

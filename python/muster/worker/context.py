@@ -66,7 +66,8 @@ class Context:
         """Returns whether the call was cancelled, so that its result is no longer needed.
 
         A long function should check this regularly and, once it is True, return any value or raise any exception. A
-        function that continues for one second is interrupted by :class:`muster.Cancelled`, except in a threaded worker.
+        function that is still running after one second is interrupted by :class:`muster.Cancelled`, except in a
+        threaded worker.
         """
         return self._stop.is_set()
 

@@ -22,7 +22,9 @@ from muster.worker.blobs import OFFER
 from muster.worker.copies import Copies, Links
 
 TAKEN_MAX = 256
-"""Number of others' values whose descriptors are kept. The oldest one is dropped, and may be taken again."""
+"""Maximum number of other processes' values whose descriptors are kept. The oldest is dropped, and can be received
+again.
+"""
 LEAVE_WITHIN = 10.0
 """Seconds to upload outputs when the worker leaves."""
 
@@ -52,7 +54,7 @@ def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
                  listen: Callable[[Store], str] = lambda store: "", host: str | None = None) -> None:
-        """`host`: identity to use instead of this host's identity."""
+        """`host` is used instead of this host's identity."""
         self._links = Links(folder)
         self._lock = threading.Lock()  # protects _taken and _owned
         self._taken: dict[bytes, int] = {}
@@ -95,8 +97,8 @@ class Shared:
         self._copies.tick(now)
 
     def offer(self, name: bytes, beside: bytes, owned: bool = False) -> None:
-        """Holds a value of a child process. Raises OSError if the child must upload the value, or, with `owned`, send
-        it in the message.
+        """Holds a value of a child process. Raises OSError if the child has to upload the value or, if `owned` is set,
+        send it in the message.
         """
         pid, number, size = OFFER.unpack(beside)
         holding = self._process.holding

@@ -17,7 +17,7 @@ from muster.worker.blobs import Blobs
 WAITED_FOR = 60.0
 """Seconds that a caller has to take its result. After that, the result of a dead or disconnected caller is dropped."""
 SHOWN_FOR = 10.0
-"""Seconds that a shown content stays after its last use."""
+"""Seconds for which a shown value is kept after its last use."""
 LOOK_EVERY = 1.0
 
 
@@ -34,7 +34,7 @@ class Shelf:
         self._lock = threading.Lock()  # protects all below
         self._contents: dict[bytes, _Content] = {}
         self._calls: dict[Name, tuple[float, list[bytes]]] = {}
-        """Expiry time, oldest first, and awaited contents of each call."""
+        """Expiry time, oldest first, and awaited values of each call."""
         self._watched = False
 
     def there(self) -> bool:
@@ -114,7 +114,7 @@ class Shelf:
         return names
 
     def _unneeded(self, names: Iterable[bytes], shown_until: float = 0.0) -> list[bytes]:
-        """Removes contents that no call is waiting for and that are not shown, or were not used after `shown_until`.
+        """Removes values that no call is waiting for and that are not shown, or were not used after `shown_until`.
         Returns their names.
         """
         gone = [name for name in names if (content := self._contents.get(name)) is not None and not content.waiting and
@@ -131,7 +131,7 @@ class Shelf:
             blobs.drop(name)  # type: ignore[union-attr]
 
     def _let_go(self, shown_until: float) -> bool:
-        """Drops results that were not taken in time, and contents that are only shown. Returns whether any were
+        """Drops results that were not fetched in time, and values that are only shown. Returns whether any were
         dropped.
         """
         now = time.monotonic()
@@ -143,7 +143,7 @@ class Shelf:
         return bool(gone)
 
     def _watch(self) -> None:
-        """Drops contents regularly. Returns when no contents are left."""
+        """Drops values regularly. Returns when no values are left."""
         while True:
             time.sleep(LOOK_EVERY)
             self._let_go(time.monotonic() - SHOWN_FOR)
