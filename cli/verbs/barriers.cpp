@@ -202,8 +202,8 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
             "Action (default: list)");
   add_cluster_option(*verb, o->cluster);
-  add_count(*verb, "--limit", o->limit, "Maximum number of barriers to list, running ones first",
-            1);
+  add_count(*verb, "--limit", o->limit,
+            "Maximum number of barriers to list, running barriers first", 1);
   add_value(*verb, "--task", o->task, "JOB:INDEX", "wait: task to act as; it must have no agent");
   add_value(*verb, "--participants", o->participants, "TASKS",
             "wait: comma-separated list of the tasks that take part (default: all); all of them "

@@ -93,6 +93,7 @@ report make(rest& server, postmortem_options const& o) {
     auto const& it = program ? *program : *job;
     auto const said = it.others == 0 ? std::string()
                                      : "It is the newest of " + std::to_string(it.others + 1) +
+                                           (program ? " programs" : " jobs") +
                                            " with this name; to select another one, pass its id.";
     return {it.id,
             program ? postmortem::report_on_program(server, it.path, said)

@@ -163,7 +163,8 @@ void add_scheduling(job_request& request) {
   closure.value("--delay", "TIME", "Minimum time from submission to the start of a closure");
   closure.value("--deadline", "TIME", "Time after which an unfinished closure fails with TIMEOUT");
   closure.number("--max-retries", "Number of retries of a closure that raised an error");
-  closure.value("--retry-delay", "TIME", "Pause before the first retry; doubles (1s)");
+  closure.value("--retry-delay", "TIME",
+                "Pause before the first retry, doubled for each further retry (1s)");
   closure.value("--retry-delay-max", "TIME", "Longest pause between two retries (1m)");
   closure.value("--task", "JOB[:INDEX]", "Run only on this task, or on any task of a job");
   closure.pairs("--label", "KEY=VALUE", "Run only on workers with this label; may be repeated",

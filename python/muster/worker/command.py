@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--processes", type=int, metavar="N",
                      help="number of tasks, each with its own process; a process that replaces another one keeps its "
                           "index (default: one per processor)")
-    how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
+    how.add_argument("--threads", type=int, metavar="N", help="run a single task with N slots")
     p.add_argument("--role", "--job", dest="job", default="worker", metavar="ROLE",
                    help="role of the tasks in the cluster")
     p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); refused "
