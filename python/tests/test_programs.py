@@ -255,4 +255,4 @@ def test_python_worker_refers_to_muster_worker_for_programs() -> None:
     done = subprocess.run([sys.executable, "-m", "muster", "worker", "--allow-programs"],
                           capture_output=True, text=True)
     assert done.returncode == 2
-    assert "start 'muster worker --allow-programs' as well" in done.stderr
+    assert "also start 'muster worker --allow-programs'" in done.stderr

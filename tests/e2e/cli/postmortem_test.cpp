@@ -78,7 +78,7 @@ TEST(postmortem, failed_job_report_has_failures_workers_and_output) {
   for (auto const* part :
        {"<b>nightly</b> has failed at ", "closure 1, <b>muster.fail</b>, failed on worker:0 (host ",
         "no such column”</b>; of 3 closures 1 succeeded, 2 failed and 0 were cancelled.",
-        "It is the newest of 2 with this name", "INPUT", "job_failed", "<path class=f "})
+        "It is the newest of 2 jobs with this name", "INPUT", "job_failed", "<path class=f "})
     EXPECT_TRUE(has(r.out, part)) << part << r.out;
   EXPECT_TRUE(has(r.out, id));
   EXPECT_FALSE(has(r.out, "not-to-be-seen"));
