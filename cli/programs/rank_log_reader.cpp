@@ -1,4 +1,4 @@
-// Reads each rank's log in pieces. Continues with the next attempt once the current attempt had
+// Reads each rank's log in chunks. Continues with the next attempt once the current attempt had
 // ended before the query and all its output has been read.
 #include "cli/programs/rank_log_reader.hpp"
 

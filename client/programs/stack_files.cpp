@@ -209,7 +209,7 @@ std::string read_all(asked const& a, std::size_t most) {
 // Waits until each process has written its stack and stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
-  constexpr int looks = 10;  // stacks are written in pieces, and the process can be preempted
+  constexpr int looks = 10;  // stacks are written in parts, and the process can be preempted
   for (bool waits = true; waits && clock::now() < until;) {
     std::this_thread::sleep_for(every);  // there is no signal for a complete file
     waits = false;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t with_slots =
     4;  // the array, its momentum, and Adam's slots, which are twice as large
-constexpr std::size_t ahead_max = 2;  // pieces requested before they are written
+constexpr std::size_t ahead_max = 2;  // chunks requested before they are written
 
 using handle = variable_core::handle;
 

@@ -102,9 +102,9 @@ class coordinator {
   /// the session's stream.
   bool has_room(session_id s) const;
   bool is_durable(session_id id) const;
-  /// Returns none if the closure is unknown or internal to the core.
+  /// Returns an empty id if the closure is unknown or internal to the core.
   session_id session_of(closure_id id) const;
-  /// Returns none if the resumable session has no closure with this token.
+  /// Returns an empty id if the resumable session has no closure with this token.
   closure_id closure_of(session_id s, std::uint64_t token) const;
   /// Returns the closure's position if the stream's worker has this attempt. Returns nothing for
   /// closures that are internal to the core.

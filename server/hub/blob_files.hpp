@@ -23,8 +23,8 @@ struct blob_files_options {
   /// The directory is created when the first file is written. If empty, the server creates a new
   /// directory below the system's temporary directory.
   std::filesystem::path directory;
-  /// If true, a blob is on disk before `finish` returns. If false, the files are removed at the
-  /// end; a later process removes those of a killed process.
+  /// If true, a blob is on disk before `finish` returns. If false, the files are removed when the
+  /// process exits; a later process removes the files of a killed process.
   bool durable = false;
   /// A blob is stored in a file if it exceeds `small_max` bytes, or if `memory_max` would be
   /// exceeded. With `durable`, all blobs are files.

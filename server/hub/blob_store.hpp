@@ -39,7 +39,7 @@ namespace muster::server {
 struct blob_store_options {
   core::blob_limits limits;
   blob_files_options files;
-  /// Maximum number of concurrent uploads. At the limit: RESOURCE_EXHAUSTED.
+  /// Maximum number of concurrent uploads. Further uploads fail with RESOURCE_EXHAUSTED.
   std::size_t uploads_max = 64;
   /// At the limit, blobs of further values can expire.
   std::size_t names_max = 500'000;
@@ -101,7 +101,7 @@ class blob_store {
                                   std::string_view name = {}, core::caller const& who = {});
   /// Returns the bytes of blobs and uploads that count for a token.
   std::uint64_t bytes_of(std::string_view token) const;
-  /// REQUIRES: the previous piece was answered without an error. Errors: those of `begin`; no_room
+  /// REQUIRES: the previous chunk was answered without an error. Errors: those of `begin`; no_room
   /// if the disk is full; UNAVAILABLE if the disk fails.
   void append(upload_id id, std::string piece, done on_done);
   /// Ends the upload, even on an error. Errors: those of `append`; INVALID_ARGUMENT if the hash or
@@ -134,7 +134,7 @@ class blob_store {
   std::string current(std::string_view name) const { return lost_.current(name); }
   /// Requests an upload of the blob. If no process stores it, runs its closure again.
   void want(std::string_view name);
-  /// A process stores the blob, or its closure can run again.
+  /// Returns whether a process stores the blob, or its closure can run again.
   bool can_arrive(std::string_view name) const {
     return holders_.knows(name) || lost_.is_missing(name);
   }
@@ -197,8 +197,8 @@ class blob_store {
   void uncharge(std::string const& token, std::uint64_t bytes);
 
   core::blob_table table_;
-  std::map<std::string, charge> charged_;  // by name: blobs that count for a token
-  // By token: the total bytes of its blobs in charged_ and of its uploads.
+  std::map<std::string, charge> charged_;  // blobs that count for a token, by name
+  // For each token, the total bytes of its blobs in charged_ and of its uploads.
   std::map<std::string, std::uint64_t, std::less<>> bytes_of_;
   blob_holders holders_;
   lost_names lost_;

@@ -88,7 +88,7 @@ class commit_gate {
   std::function<void(std::vector<core::fact> const&)> const write_;
   std::function<muster::status()> const refusal_;
   commit_queue* const commits_;
-  // By session: the sessions whose values are its inputs; `anything` if there are many.
+  // For each session, the sessions whose values are its inputs; `anything` if there are many.
   std::unordered_map<core::session_id, sessions> inputs_;
   std::shared_ptr<bool> const alive_ = std::make_shared<bool>(true);
 };

@@ -78,7 +78,7 @@ struct log_limits {
 
 struct log_target {
   core::session_id job{};
-  core::closure_id closure{};  // default: the whole job
+  core::closure_id closure{};  // if not set, the whole job
 
   bool operator==(log_target const&) const = default;
 };
@@ -119,8 +119,8 @@ class log_store {
   /// Maximum number of lines between two calls of `take_new_lines`. Further lines are omitted.
   static constexpr std::size_t new_lines_max = 5'000;
   using job_line = std::pair<core::session_id, log_line>;
-  /// Returns the finished lines added since the last call, oldest first. The first call returns
-  /// none.
+  /// Returns the finished lines added since the last call, oldest first. The first call returns no
+  /// lines.
   std::vector<job_line> take_new_lines();
 
   /// A waiter also waits for its target's end in the core, which limits the number of waiters.

@@ -42,7 +42,7 @@ muster::result<core::object_id> object_hub::create(core::session_id s, std::uint
   return made;
 }
 
-// The coordinator knows which functions a task provides, and whether it accepts new work.
+// The core knows which functions a task provides, and whether it accepts new work.
 muster::status object_hub::place(core::objects::object_spec& spec) const {
   auto const workers = hub_.state().workers();
   for (auto const& [job, index] : table_.holders()) {

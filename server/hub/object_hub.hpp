@@ -67,7 +67,7 @@ class object_hub {
     bool final = false;  // whether the worker will not return
     std::string why{};
   };
-  /// Empty for nearly all steps.
+  /// Changes of a step; empty for nearly all steps.
   struct changes {
     std::vector<core::session_id> ended{};
     std::vector<std::pair<core::session_id, bool>>

@@ -48,8 +48,8 @@ class session_hub {
     bool durable = false;
     std::uint64_t behind = 0;  // batch of the last delayed event
   };
-  // In order of delivery: an error precedes the closures that it cancels, and an end follows its
-  // outcomes.
+  // Events in order of delivery: an error precedes the closures that it cancels, and an end follows
+  // its outcomes.
   struct events {
     std::vector<core::session_notification> failures;
     std::vector<core::outcome> outcomes;

@@ -31,7 +31,7 @@ muster::status spill_store::start(std::filesystem::path directory, answer_handle
   if (auto const opened = files_.open(std::move(directory)); !opened.ok())
     return {muster::code::failed_precondition, opened.message};
   on_answer_ = std::move(on_answer);
-  files_.clear();  // files of a killed server
+  files_.clear();  // removes the files of a killed server
   thread_.start([this](std::vector<core::value_move> moves) { perform(moves); });
   return {};
 }
@@ -116,7 +116,7 @@ core::value_moved spill_store::read(core::closure_id id) const {
 
 void spill_store::forget(core::closure_id id) {
   auto const node = places_.extract(id);
-  if (!node) return;  // its write has failed
+  if (!node) return;  // the value's write has failed
   auto const segment = live_.find(node.mapped().segment);
   if (--segment->second > 0) return;
   files_.remove(segment_name(segment->first));

@@ -61,7 +61,7 @@ class spill_store {
   // The following members are used only by the store's thread while it runs.
   own_files files_;
   std::unordered_map<core::closure_id, place> places_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // by segment: number of values
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // number of values in each segment
   std::uint64_t last_segment_ = 0;
 
   store_thread<core::value_move> thread_;

@@ -69,14 +69,14 @@ class exchange {
 
   request req;
 
-  /// Returns the next piece of the body, at most 64 KiB, or an empty string at its end. Fails with
+  /// Returns the next chunk of the body, at most 64 KiB, or an empty string at its end. Fails with
   /// 400, with 408, or because the connection was lost; then no response can be sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
-  /// Sends the headers of a response whose body follows in pieces. Returns false if the client has
+  /// Sends the headers of a response whose body follows in chunks. Returns false if the client has
   /// disconnected or the request is a HEAD request.
   virtual coro::task<bool> begin_stream(response head) = 0;
-  /// Completes when the kernel has accepted the piece (back-pressure). Returns false if the client
+  /// Completes when the kernel has accepted the chunk (back-pressure). Returns false if the client
   /// has disconnected.
   virtual coro::task<bool> write_piece(std::string piece) = 0;
   virtual coro::task<bool> end_stream() = 0;

@@ -23,7 +23,7 @@ enum class body_kind : std::uint8_t {
   // JSON, at most the body limit, validated before the handler runs.
   json,
   optional_json,
-  json_or_ndjson,  // like `json`, or NDJSON that the handler reads in pieces
+  json_or_ndjson,  // like `json`, or NDJSON that the handler reads in chunks
   raw,             // any bytes, at most the body limit
 };
 

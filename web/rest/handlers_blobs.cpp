@@ -1,4 +1,4 @@
-// PUT and GET of a blob in pieces, with at most one mebibyte in memory. A slow client does not
+// PUT and GET of a blob in chunks, with at most one mebibyte in memory. A slow client does not
 // delay other clients.
 #include "base/no_room.hpp"
 #include "server/hub/blob_store.hpp"

@@ -229,7 +229,7 @@ void write_body(json_out& out, route const& r) {
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
   auto const example = r.example.empty() ? bj::value("hello") : bj::parse(r.example);
-  // The dispatcher uses `none` for a body that the handler reads in pieces.
+  // The dispatcher uses `none` for a body that the handler reads in chunks.
   if (r.body == body_kind::raw || r.body == body_kind::none)
     write_content(out, "application/octet-stream", schema::bytes(), example);
   if (r.body == body_kind::json || r.body == body_kind::optional_json)

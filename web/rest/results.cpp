@@ -1,6 +1,6 @@
 // The results of a job as NDJSON, in schedule order.
 //
-// Pages are read from the engine. Each page is converted in pieces of about 64 KiB, and a piece is
+// Pages are read from the engine. Each page is converted in chunks of about 64 KiB, and a chunk is
 // sent before the next one is built. A slow client therefore delays only itself, and a response is
 // never completely in memory.
 //

@@ -1,5 +1,5 @@
-// Streams trace events in pieces of about 64 KiB. The next page is read only after the previous
-// piece has been sent.
+// Streams trace events in chunks of about 64 KiB. The next page is read only after the previous
+// chunk has been sent.
 #include <algorithm>
 #include <memory>
 

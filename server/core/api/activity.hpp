@@ -26,7 +26,7 @@ inline constexpr function_id several_functions{~std::uint32_t{0}};
 
 struct execution {
   closure_id closure{};
-  session_id job{};  // none for internal closures
+  session_id job{};  // not set for internal closures
   function_id function{};
   span_state state{};
   time_point started{};
@@ -44,7 +44,7 @@ struct lane_view {
 /// One execution, or the sum of short executions within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // several_functions if the functions of a sum differ
+  function_id function{};  // `several_functions` if the functions of a sum differ
   span_state state{};      // FAILED if any execution of a sum failed
   time_point started{};
   duration lasted{};  // time from the first start to the last end
@@ -78,7 +78,7 @@ using lane_key = std::pair<std::string, std::int64_t>;
 
 struct activity_filter {
   time_point from{}, to = never;
-  session_id job{};                  // none selects all jobs; sums belong to no job
+  session_id job{};                  // if not set, all jobs are selected; sums belong to no job
   std::vector<lane_key> lanes = {};  // sorted; empty selects all lanes
 };
 

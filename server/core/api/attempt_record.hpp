@@ -103,7 +103,7 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
-    time_point started{};  ///< epoch if unknown or if the rank never started
+    time_point started{};  ///< the epoch if unknown, or if the rank never started
 
     bool operator==(ended_rank const&) const = default;
   };

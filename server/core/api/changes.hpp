@@ -22,7 +22,7 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  /// None for internal sessions of the core.
+  /// Not set for internal sessions of the core.
   session_id session{};
   std::uint32_t order = 0;
   function_id function{};

@@ -105,7 +105,7 @@ struct request_removed {
 };
 
 struct per_worker_fact {
-  session_id job{};  ///< none if the value exists until it is deleted
+  session_id job{};  ///< not set if the value exists until it is deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
@@ -146,7 +146,7 @@ inline session_id session_of(fact const& f) {
       f);
 }
 
-/// All facts about a job. Without an id: the per-worker values without an owner.
+/// All facts about a job. If the id is not set, contains the per-worker values without an owner.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;

@@ -47,7 +47,7 @@ struct hang {
   static constexpr std::size_t waiting_shown = 8;
 
   hang_evidence evidence{};
-  std::int64_t rank = -1;  // -1 if no rank is identified
+  std::int64_t rank = -1;  // -1 if no rank was identified
   std::string task{};      // "worker:3"
   std::string host{};
   std::string line{};     // top stack line, such as "train.py:12 in step"; may be empty

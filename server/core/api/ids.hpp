@@ -1,4 +1,4 @@
-// Strong id types. In all of them, 0 means "none".
+// Strong id types. In all of them, 0 means that no id is set.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ struct worker_lost {
   bool operator==(worker_lost const&) const = default;
 };
 
-/// A worker was lost or deregistered for longer than recovery_timeout.
+/// A worker has been lost or deregistered for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
   bool lost = true;  ///< false if the worker deregistered

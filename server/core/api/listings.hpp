@@ -54,7 +54,7 @@ struct closure_query {
   std::string text{};                // lower case; searched in function, error and id; may be empty
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};
-  bool rows = true;  // include rows of removed records of gRPC sessions
+  bool rows = true;  // whether to include rows of removed records of gRPC sessions
   listing_order order = listing_order::by_index;
   bool descending = false;
   time_point at{};  // end time for durations and ages of unfinished closures
@@ -134,7 +134,7 @@ struct value_holder {
 struct worker_contents {
   struct held {
     closure_id id{};
-    session_id job{};  // none for internal closures
+    session_id job{};  // not set for internal closures
     std::uint32_t index = 0;
     std::string function;
     time_point since{};  // start time, or dispatch time if prefetched

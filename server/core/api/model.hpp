@@ -60,7 +60,7 @@ struct closure_options {
   duration retry_max = std::chrono::minutes(1);
   std::string gang{};  // closures of one request with the same gang start together or not at all
   std::string task_job{};        // job of the allowed tasks; any job if empty
-  std::int64_t task_index = -1;  // index of the allowed task; -1: any task of the job
+  std::int64_t task_index = -1;  // index of the allowed task; -1 means any task of the job
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};
 
@@ -68,7 +68,7 @@ struct closure_options {
 };
 
 struct input_ref {
-  closure_id closure{};        // none if `position` is used
+  closure_id closure{};        // not set if `position` is used
   std::uint32_t position = 0;  // position of an earlier closure in the same request
   std::uint32_t offset = 0;    // where the value is inserted into the arguments
 
@@ -102,7 +102,8 @@ struct closure_spec {
   std::uint64_t token = 0;
   blob args;  // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};
-  // On a stream: errors spread neither from this closure nor to it.
+  // On a stream, errors of this closure do not cancel other closures, and other errors do not
+  // cancel this closure.
   bool own_error = false;
 };
 
@@ -115,7 +116,7 @@ struct session_spec {
   // Time until a resumable session without its client is cancelled. 0 means the default.
   duration grace{};
   bool detached = false;           // a resumable session finishes its work without its client
-  bool require_function = false;   // refuse functions that no connected worker provides
+  bool require_function = false;   // whether to refuse functions that no connected worker provides
   std::size_t queue_capacity = 0;  // 0 means the default
   // 0 means the default, unless unlimited_worker_failures is set.
   std::uint32_t max_worker_failures = 0;
@@ -137,7 +138,7 @@ struct session_spec {
 
 struct worker_spec {
   std::string job = "worker";
-  std::int64_t index = -1;       // -1: assigned by the server
+  std::int64_t index = -1;       // -1 if the server assigns the index
   std::int64_t last_index = -1;  // previous index, used if it is free
   core::incarnation incarnation{};
   core::incarnation replaces{};  // process whose task is taken over
@@ -336,7 +337,7 @@ struct create_per_worker {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // none if only delete_per_worker releases the value
+  session_id owner{};  // not set if only delete_per_worker releases the value
   /// Assigned by the owner. Repeating a token only repeats the reply. 0 if there is no token.
   std::uint64_t token = 0;
   std::string submitted_by{};

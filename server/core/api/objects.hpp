@@ -89,17 +89,19 @@ struct call_spec {
 
 /// Limits of objects, with the behaviour at each limit.
 struct object_limits {
-  std::size_t objects_max = 10'000;  // includes lost objects; above it, new objects are refused
-  std::size_t lost_max = 1'000;      // above it, the oldest lost object is forgotten
-  // Unanswered or unacknowledged calls per caller. Above it, calls fail.
+  // Includes lost objects; above this limit, new objects are refused.
+  std::size_t objects_max = 10'000;
+  std::size_t lost_max = 1'000;  // above this limit, the oldest lost object is forgotten
+  // Unanswered or unacknowledged calls per caller. Above this limit, calls fail.
   std::size_t calls_max = 16'384;
   // Bytes of all arguments and values. With values of acknowledged calls, the limit is twice as
-  // high. Above it, calls fail.
+  // high. Above the limit, calls fail.
   std::size_t waiting_bytes_max = 256u << 20;
-  // Calls of ended sessions that detached objects still have to execute. Above it, the next
+  // Calls of ended sessions that detached objects still have to execute. Above this limit, the next
   // session's calls are dropped.
   std::size_t left_max = 16'384;
-  std::size_t waits_max = 1'000;     // calls that a call waits for; above it, cycles are missed
+  // Calls that a call waits for; above this limit, cycles are not detected.
+  std::size_t waits_max = 1'000;
   std::size_t name_bytes_max = 256;  // longer names of objects, classes or methods are refused
   std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
   std::uint32_t concurrency_max = 1'000;   // higher values are refused
@@ -219,8 +221,8 @@ struct object_view {
   session_id owner{};
   std::string submitter{};
   core::incarnation
-      incarnation{};  // process that hosts or creates the object; none while disconnected
-  time_point created{}, since{};  // `since`: when the object entered its state
+      incarnation{};  // process that hosts or creates the object; not set while disconnected
+  time_point created{}, since{};  // `since` is when the object entered its state
   std::uint64_t waiting = 0;
   std::uint64_t executing = 0;  // executing calls, as reported by the worker
   std::uint64_t answered = 0;

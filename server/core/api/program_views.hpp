@@ -60,9 +60,10 @@ struct program_steps_view {
   struct slow {
     std::uint32_t rank = 0;
     std::string host, worker;
-    bool chronic = false;        // all steps are slow, not only single steps
-    bool arrives_late = false;   // if chronic: measured by arrival, not by step duration
-    std::uint32_t permille = 0;  // if chronic: delay in thousandths of a step
+    bool chronic = false;  // all steps are slow, not only single steps
+    // If chronic, whether the delay was measured by arrival, not by step duration.
+    bool arrives_late = false;
+    std::uint32_t permille = 0;  // if chronic, the delay in thousandths of a step
     std::uint32_t attempts = 0;  // attempts with a slow rank on this host
     std::uint32_t runs = 0;      // programs, including this one, with a slow rank on this host
     std::uint64_t step = 0;      // last slow step, if not chronic
@@ -115,10 +116,11 @@ struct program_view {
   std::uint32_t spares = 0;
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
-  std::string waits_for;      // why no rank runs yet; empty if ranks run or the program has ended
-  bool cannot_start = false;  // waiting, and the workers lack the capacity even when idle
+  std::string waits_for;  // why no rank runs yet; empty if ranks run or the program has ended
+  // True if the program waits and the workers lack the capacity even when idle.
+  bool cannot_start = false;
   std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
-  std::optional<program_steps_view> steps{};  // set by the caller; none if no steps are reported
+  std::optional<program_steps_view> steps{};  // set by the caller, unless no steps are reported
   std::optional<core::hang> hang{};  // last report to the core; the doctor may have newer data
   std::vector<lost_worker_view> lost_workers{};  // set only if a single program was requested
 };

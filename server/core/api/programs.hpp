@@ -168,9 +168,9 @@ inline std::uint64_t most_ranks(program_spec const& spec) {
 struct program_limits {
   // Unfinished programs. At the limit, a new program is refused.
   std::size_t programs_max = 10'000;
-  std::size_t finished_max = 1'000;        // above it, the oldest finished program is forgotten
-  std::uint32_t ranks_max = 4'096;         // above it, the program is refused
-  std::uint32_t spares_max = 64;           // above it, the program is refused
+  std::size_t finished_max = 1'000;  // above this limit, the oldest finished program is forgotten
+  std::uint32_t ranks_max = 4'096;   // above this limit, the program is refused
+  std::uint32_t spares_max = 64;     // above this limit, the program is refused
   std::uint32_t worker_ranks_max = 1'024;  // maximum ranks placed on one worker
   std::size_t types_max = 32;
   // Maximum resources, labels of a type, or entries of ends_with. Above this limit or a following
@@ -182,8 +182,8 @@ struct program_limits {
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
   duration hang_after_min = std::chrono::seconds(1);  // shorter times are refused
-  std::size_t attempts_kept = 32;                     // above it, the oldest attempt is forgotten
-  duration port_rest = std::chrono::seconds(60);      // time until a released port is reused
+  std::size_t attempts_kept = 32;  // above this limit, the oldest attempt is forgotten
+  duration port_rest = std::chrono::seconds(60);  // time until a released port is reused
 };
 
 struct submit_program {

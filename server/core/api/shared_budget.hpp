@@ -1,6 +1,6 @@
-// A byte limit that several users share. Each user may use what the others leave, and always an
-// even share. A user that exceeds its share because another user was added frees memory in its next
-// step.
+// A byte limit that several users share. Each user may use the bytes that the other users leave
+// free, and always an even share. A user that exceeds its share because another user was added
+// frees memory in its next step.
 //
 // Limits, the action at each limit, and the function that enforces it:
 //

@@ -201,7 +201,7 @@ struct shown_function_view {
 /// A closure that must run alone, because it has lost several workers.
 struct exclusive_closure {
   closure_id closure{};
-  session_id job{};  // none if the closure recomputes a lost value
+  session_id job{};  // not set if the closure recomputes a lost value
   std::string function;
   std::uint32_t workers_lost = 0;
   std::string worker;
@@ -214,7 +214,7 @@ struct overview_view {
   closure_counts closures;  // totals since the server started, except unfinished closures
   std::uint64_t requeued = 0;
   std::uint64_t retried = 0;
-  // values_ready: total since the server started.
+  // `values_ready` is the total since the server started.
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;
   std::uint64_t values_held = 0;
   // Bytes in memory, on disk and in blobs. A blob counts once for each value that refers to it.
@@ -227,7 +227,8 @@ struct overview_view {
   std::uint64_t parked_calls = 0;
   // Time at which progress stopped, for the watchdog.
   time_point quiet_since{};
-  std::vector<stalled_closure> oldest_running;  // when progress stopped; at most five
+  // Running closures when progress stopped; at most five.
+  std::vector<stalled_closure> oldest_running;
   std::uint64_t closures_exclusive = 0;
   static constexpr std::size_t exclusive_max = 20;
   std::vector<exclusive_closure> exclusive;                    // oldest first

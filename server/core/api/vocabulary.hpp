@@ -94,7 +94,7 @@ enum class failure_reason : std::uint8_t {
 enum class task_state : std::uint8_t {
   connected = 0,
   late = 1,
-  error = 2,         ///< lost: the connection broke, or heartbeats stopped
+  error = 2,         ///< the worker was lost because the connection broke or heartbeats stopped
   disconnected = 3,  ///< deregistered
 };
 constexpr auto enum_names(task_state) {

@@ -1,6 +1,6 @@
-// Names and sizes of the blobs that the server stores: contents of up to 1 GiB, identified by
-// SHA-256, to which arguments and values refer. (A core::blob is different: the bytes of one
-// argument or value.) Used only on the blob_store's thread.
+// Names and sizes of the blobs that the server stores. A blob has up to 1 GiB, is identified by its
+// SHA-256, and arguments and values refer to it. (A core::blob is different: it contains the bytes
+// of one argument or value.) Used only on the blob_store's thread.
 //
 //   (nothing) ──put──► stored, leased ──hold──► stored, held ──release──► stored, left ──► removed
 //                            └────────────────────── kept ──────────────────────────────────▲
@@ -28,9 +28,9 @@
 namespace muster::core {
 
 struct blob_limits {
-  /// Includes blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
+  /// Includes blobs that are being uploaded. At the limit, uploads fail with RESOURCE_EXHAUSTED.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
-  /// Above this size: OUT_OF_RANGE.
+  /// Larger blobs are refused with OUT_OF_RANGE.
   std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
   /// Includes held blobs that are not stored. At the limit, a put fails with RESOURCE_EXHAUSTED,
   /// and a hold is ignored.
@@ -73,7 +73,7 @@ class blob_table {
   std::optional<std::uint64_t> size_of(std::string_view hash) const;
 
   void sweep(time_point now);
-  /// The caller must delete the contents of the returned blobs.
+  /// The caller must delete the bytes of the returned blobs.
   std::vector<std::string> take_removed() { return std::exchange(removed_, {}); }
 
   blob_counts counts() const;

@@ -108,8 +108,8 @@ class holder_table {
   std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
 
   std::vector<holder_id> workers_to_drop(std::string_view name) const;
-  /// Return outputs that were announced `copied` (or `told`) ago. Each output is returned only
-  /// once.
+  /// These functions return outputs that were announced `copied` (or `told`) ago. Each output is
+  /// returned only once.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
   std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
   /// Returns outputs without a reconnected holder. Each output is returned only once.

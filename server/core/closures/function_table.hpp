@@ -31,7 +31,7 @@ struct function_entry {
   bool callable = false;
   function_id served{};  // function that workers provide; for a function, itself
   std::string hash{};
-  // For a callable without a hash: number of callables that have the same name and a hash.
+  // For a callable without a hash, the number of callables with the same name and a hash.
   std::uint32_t versions = 0;
 };
 

@@ -69,7 +69,8 @@ closure_fact durable_records::of(session const& s, slot c) const {
     for (auto const& a : d->lost) f.lost.push_back(core_.attempt_of(a));
   }
   bool const runs = r.state() == closure_state::running;
-  if (!runs && !ended(r.state())) return f;  // queued: no attempt and no result to record
+  // A queued closure has no attempt and no result to record.
+  if (!runs && !ended(r.state())) return f;
   f.state = r.state();
   f.started = r.started;
   f.finished = r.finished;

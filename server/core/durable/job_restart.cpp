@@ -66,7 +66,7 @@ session& job_restart::open(job_fact& f) {
 void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
     auto const function = core_.book.functions.intern(f.function);
-    if (!function) continue;  // table full: closures that need the value fail
+    if (!function) continue;  // if the table is full, closures that need the value fail
     per_worker_entry v;
     v.id = f.id;
     v.name = std::move(f.name);

@@ -43,7 +43,7 @@ class stateful_tasks {
   task_key const* find(std::uint64_t number) const;
   /// REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
-  /// Removes the task. Returns the time at which the task would have been lost, or never if the
+  /// Removes the task. Returns the time at which the task would have been lost, or `never` if the
   /// task was connected.
   time_point lose(task_key const& t);
 

@@ -1,4 +1,4 @@
-// Failures that functions report and that are tolerated for a while: time-outs, and lost
+// Failures that functions report and that are tolerated for a while: timeouts, and lost
 // dependencies such as a restarting parameter server. A sliding window counts the reports of each
 // session and of each component that a worker builds. The report that reaches the limit is fatal;
 // earlier reports requeue the closure. Engine thread only. Limits: config::dependencies_max names

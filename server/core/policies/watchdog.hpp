@@ -41,7 +41,7 @@ class watchdog {
   time_point due() const { return due_; }
   /// Returns whether a stall was reported and no closure has finished since.
   bool stalled() const { return stalled_; }
-  /// Returns the time at which the lack of progress began, or never while idle.
+  /// Returns the time at which the lack of progress began, or `never` while idle.
   time_point quiet_since() const { return quiet_since_; }
 
   std::string invalid() const {

@@ -43,7 +43,7 @@ class controller {
   /// the ranks that it keeps. Orders to the worker must follow the welcome message.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
-  /// Handles a stream that has ended or no longer belongs to the worker.
+  /// Handles a stream that has ended, or that no longer belongs to the worker.
   void worker_disconnected(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
@@ -111,7 +111,7 @@ class controller {
   std::string invalid() const;
 
  private:
-  /// A living rank on a host; null if there is none.
+  /// A living rank on a host; null if there is no such rank.
   struct found {
     program* of = nullptr;
     std::uint32_t rank = 0;

@@ -29,7 +29,7 @@ struct host {
   std::int64_t index = 0;
   core::incarnation incarnation{};
   std::string name;    // machine name
-  stream_id stream{};  // none while disconnected
+  stream_id stream{};  // not set while disconnected
   time_point away_since = never;
   std::string address;
   std::string tunnel_key;  // may be empty

@@ -1,4 +1,4 @@
-// Plans where the ranks of a program run: all of them or none.
+// Plans where the ranks of a program run. A plan places either all ranks or no ranks.
 //
 // Ranks that need no resources are spread evenly. Other ranks are placed on the workers with the
 // most capacity, so that few hosts are used. Ranks of a type are numbered in worker order.

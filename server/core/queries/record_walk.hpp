@@ -13,7 +13,7 @@ namespace muster::core {
 inline constexpr std::size_t record_cost = 4;
 
 /// Visits records, starting at `at`, until the budget of the step is spent: the records in `list`,
-/// if given; otherwise those of `owner`, or of all sessions.
+/// if given; otherwise the records of `owner`, or of all sessions.
 /// @param f called as `f(slot, record)`; returns the cost, or nothing to stop after this record
 /// @return true if no records are left
 template <class F>

@@ -18,7 +18,7 @@ class value_queries {
   /// Returns sessions that keep values, with ids above `after`. Visits at most 2,000 sessions per
   /// call.
   page<value_holder, session_id> holders(session_id after) const;
-  /// Returns since when writing values to disk has failed, or `never`.
+  /// Returns the time since which writing values to disk has failed, or `never`.
   time_point disk_fails_since() const;
   /// Returns whether the values in memory exceed this cluster's share; see shared_budget.
   bool too_many_bytes() const;

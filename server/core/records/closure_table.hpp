@@ -68,8 +68,8 @@ struct closure_record {
   blob value;  // the result; owned by values/
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // start of the newest attempt; while prefetched: dispatch time
-  time_point finished{};  // end of the closure; in a free slot: release time
+  time_point started{};   // start of the newest attempt; the dispatch time while prefetched
+  time_point finished{};  // end of the closure; in a free slot, the release time
   std::uint32_t generation = 1;
   slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
@@ -82,18 +82,18 @@ struct closure_record {
   std::uint8_t worker_failures = 0;
   bool timed_out : 1 = false;
   bool stop_requested : 1 = false;
-  bool awaited : 1 = false;    // a waiting call needs the value
-  bool released : 1 = false;   // the client of a resumable session released the value
-  bool reported : 1 = false;   // running: the worker has reported the start
-  bool retracted : 1 = false;  // prefetched: the worker was asked to return it
-  bool exclusive : 1 = false;  // the worker runs nothing else; see exclusive_table.hpp
+  bool awaited : 1 = false;    // whether a waiting call needs the value
+  bool released : 1 = false;   // whether the client of a resumable session released the value
+  bool reported : 1 = false;   // if running, whether the worker has reported the start
+  bool retracted : 1 = false;  // if prefetched, whether the worker was asked to return it
+  bool exclusive : 1 = false;  // whether the worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // owned by values/
   release_reason why_released : 4 = {};         // set in a free slot
   // Ran in an earlier server process; the worker may still run it.
   bool restored : 1 = false;
-  bool noted : 1 = false;      // running: recorded in a fact
-  bool waits : 1 = false;      // running: waits for a value without a slot
-  bool own_error : 1 = false;  // errors spread neither from this closure nor to it
+  bool noted : 1 = false;      // if running, whether a fact records this
+  bool waits : 1 = false;      // if running, whether it waits for a value without a slot
+  bool own_error : 1 = false;  // see closure_spec::own_error
 
   closure_state state() const { return state_of(phase); }
   bool is(closure_phase p) const { return phase == p; }

@@ -1,5 +1,5 @@
-// Session numbers, which core records use instead of ids: small, dense and reused. 0 means none.
-// For worker numbers, see api/ids.hpp.
+// Session numbers, which core records use instead of ids: small, dense and reused. 0 means no
+// session. For worker numbers, see api/ids.hpp.
 #pragma once
 
 #include "server/core/api/ids.hpp"

@@ -15,8 +15,8 @@
 namespace muster::core {
 
 struct requirement {
-  std::string job;                                          // the task's job; any job if empty
-  std::int64_t index = -1;                                  // task's index; -1: any task of the job
+  std::string job;          // the task's job; any job if empty
+  std::int64_t index = -1;  // the task's index; -1 means any task of the job
   std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
   // Sorted. Allocated while the closure runs.
   std::vector<std::pair<std::string, std::uint32_t>> resources;

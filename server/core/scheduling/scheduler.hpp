@@ -34,7 +34,7 @@ class scheduler {
   void end_turns(session_number n);
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
-  /// In the order of session ids.
+  /// Returns the queues, ordered by session id.
   std::vector<std::reference_wrapper<session_queue>> all_queues();
 
   /// Checks whether there is room for the queues and requirements of these closures.

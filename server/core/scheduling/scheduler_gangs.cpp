@@ -1,6 +1,7 @@
-// Either all closures of a gang get idle slots in one step, or none of them does. The plan is
-// greedy and starts with the emptiest worker. Once a gang's patience has ended, its candidate
-// workers receive no new closures, provided that these workers together are large enough.
+// Either all closures of a gang get idle slots in the same step, or no closure of the gang gets a
+// slot. The plan is greedy and starts with the emptiest worker. Once a gang's patience has ended,
+// its candidate workers receive no new closures, provided that these workers together are large
+// enough.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"

@@ -48,9 +48,10 @@ struct worker_slots {
   std::uint32_t window = 1;
   std::uint32_t yielded = 0;  // number of `running` closures that wait for values
   bool open = true;           // not draining, not disconnected, and not waiting for its start
-  bool by_name_only = false;  // stateful: accepts only closures that select it explicitly
-  std::uint8_t shut = 0;      // bits: why the worker has no turns, see below
-  bool idle_noted = false;    // had an idle slot at note_idle() and has received no closure since
+  // True if stateful: the worker accepts only closures that select it explicitly.
+  bool by_name_only = false;
+  std::uint8_t shut = 0;    // bits with the reasons why the worker has no turns, see below
+  bool idle_noted = false;  // had an idle slot at note_idle() and has received no closure since
   slot_list running;
   slot_list prefetched;  // sent but not started, oldest first
   resource_amounts free;

@@ -60,7 +60,7 @@ struct step_frame {
   std::vector<closure_id> starts_due;  // delayed closures that can start now
   // Queued closures that possibly no worker can run; see lifecycle.
   std::vector<closure_id> to_check;
-  bool check_all = false;  // instead of `to_check`, check all waiting closures
+  bool check_all = false;  // if set, all waiting closures are checked instead of `to_check`
   std::vector<std::pair<closure_id, failure>>
       // Closures with a permanently lost input.
       failed_inputs;

@@ -37,7 +37,7 @@ class value_store {
 
   struct holder {
     bool holds = false;      // keeps each value until its client releases it
-    id_queue values;         // if `holds`: oldest first
+    id_queue values;         // values if `holds` is set, oldest first
     std::uint64_t live = 0;  // neither released nor dropped
     std::uint64_t bytes = 0;
     std::uint64_t spilled_bytes = 0;

@@ -19,7 +19,7 @@ struct worker {
   bool counted = false;
   time_point away_since{};
   time_point starts_at{};    // end of the wait for the staggered start
-  time_point alarm = never;  // while away: when the next closure stops waiting for the worker
+  time_point alarm = never;  // while away, when the next closure stops waiting for the worker
   time_point noted_at{};     // when the worker's running closures were last recorded as facts
 
   /// Returns whether the worker can receive closures, now or after its staggered start.

@@ -41,7 +41,7 @@ struct task_row {
   std::uint64_t restarts = 0;
   std::uint64_t reconnects = 0;  // reconnections of the same incarnation in time
   std::string error;
-  time_point lost_since = never;    // in ERROR: when the task was lost
+  time_point lost_since = never;    // when the task was lost; set in ERROR
   bool given_up = false;            // lost for longer than recovery_timeout
   bool cordoned = false;            // accepts no new closures, regardless of its worker
   bool awaits_replacement = false;  // the process ended; the worker program starts another one

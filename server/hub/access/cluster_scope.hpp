@@ -1,4 +1,5 @@
-// The clusters that a caller may see: all, or those that its token allows. Immutable; any thread.
+// The clusters that a caller may see: all clusters, or only the clusters that its token allows.
+// Immutable; any thread.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ class cluster_scope {
   bool whole() const { return clusters_.empty(); }
   /// An empty name stands for the main cluster.
   bool sees(std::string_view cluster) const;
-  /// An event without a cluster is visible only if all clusters are.
+  /// An event without a cluster is visible only to callers that may see all clusters.
   bool sees(log_event const& n) const;
   bool operator==(cluster_scope const&) const = default;
 

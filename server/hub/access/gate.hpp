@@ -22,7 +22,7 @@ using token_set = std::map<std::string, core::caller, std::less<>>;
 struct asking {
   std::string_view credential;  // without "Bearer"; may be empty
   std::string_view address;     // "10.0.0.3"
-  std::string_view what;        // for messages: "POST /api/v1/jobs"
+  std::string_view what;        // text for messages, such as "POST /api/v1/jobs"
   core::permission needs = core::permission::nothing;
   std::string_view certificate{};  // common name of a verified certificate
   bool again = false;              // repeated check of an admitted caller; refusals are not counted
@@ -94,7 +94,7 @@ class gate {
   bool after_restart_ = false;  // constant while requests are served
   token_set certificates_;      // constant while requests are served
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
-  std::atomic<std::uint64_t> generation_ = 0;  // of tokens_; unique across gates
+  std::atomic<std::uint64_t> generation_ = 0;  // generation of tokens_; unique across gates
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<std::uint64_t> resets_ = 0, cut_ = 0, silent_floods_ = 0;
   mutable std::mutex mutex_;  // protects the following members

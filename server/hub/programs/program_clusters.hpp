@@ -31,7 +31,7 @@ class program_clusters {
  public:
   struct dependencies {
     std::function<void(log_event const&)> tell;
-    /// This and the next two functions act later, not within the call.
+    /// This function and the next two act later, not within the call.
     std::function<void(std::string name)> remove;
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
     /// Adds a failure to the attempt's record.

@@ -35,7 +35,7 @@ void program_doctor::begin(core::program_id id) {
   made.attempt = p->attempt;
   if (p->hang) {
     auto was = *p->hang;
-    was.waiting.clear();  // hang_of adds the names
+    was.waiting.clear();  // hang_of adds the names again
     made.watch.restore(std::move(was));
   }
   for (auto const& r : *ranks)

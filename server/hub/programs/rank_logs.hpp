@@ -22,7 +22,7 @@ struct rank_log {
   std::uint64_t offset = 0;
   std::string data;
   std::uint64_t size = 0;  // size of the whole log
-  bool complete = false;   // nothing will be added
+  bool complete = false;   // whether the log is complete
   std::string task{};      // "worker:3"; set by the caller
 };
 

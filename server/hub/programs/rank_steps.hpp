@@ -81,11 +81,11 @@ class rank_steps {
   doctor::step_table table_;
   doctor::step_log log_;
   doctor::step_stops stops_;
-  /// By rank: last step in the records of an earlier server process. Limited to programs that were
-  /// unfinished at that time.
+  /// For each rank, the last step in the records of an earlier server process. Limited to programs
+  /// that were unfinished at that time.
   std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
   std::vector<core::program_steps_reported>
-      decisions_;  // made within a step; to be sent to the core
+      decisions_;  // decisions made within a step, to be sent to the core
 };
 
 }  // namespace muster::server

@@ -94,7 +94,7 @@ class rank_search {
   bool take_lines(server::rank_log const& log) {
     std::string_view rest = log.data;
     bool const last = log.offset + log.data.size() >= log.size;
-    // An incomplete line is read again with the next piece, unless it fills this piece.
+    // An incomplete line is read again with the next chunk, unless it fills this chunk.
     if (auto const end = rest.rfind('\n'); !last && end != std::string_view::npos)
       rest = rest.substr(0, end + 1);
     while (!rest.empty()) {

@@ -75,7 +75,7 @@ value_store::rebuilding* admission::run_again(slot c) {
   auto const outer = std::exchange(rebuild_depth_, again.depth);
   auto why = take_extras(b, std::move(spec.extras), {}, r.details.get());
   rebuild_depth_ = outer;
-  // deferred: the caller has not yet recorded which requesters need the value
+  // deferred, because the caller has not yet recorded which requesters need the value
   if (why) core_.step.failed_inputs.emplace_back(again.by, std::move(*why));
   return &again;
 }
