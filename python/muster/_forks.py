@@ -54,7 +54,7 @@ class LostLock:
     """
 
     def __init__(self, what: str) -> None:
-        """Creates the replacement. `what`: user-visible name of the object to which the lock belongs."""
+        """Creates the replacement. `what` is the user-visible name of the object to which the lock belongs."""
         self._what = what
 
     def acquire(self, *_: object) -> NoReturn:

@@ -117,7 +117,8 @@ class Executor(concurrent.futures.Executor):
     Methods can be called from any thread.
 
     Args:
-        server: The address "host:port", or several addresses. None: as for :class:`muster.ClusterCoordinator`.
+        server: The address "host:port", or several addresses. None has the same meaning as for
+            :class:`muster.ClusterCoordinator`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
@@ -235,10 +236,11 @@ class Executor(concurrent.futures.Executor):
         Args:
             fn: A callable.
             *iterables: The n-th call receives the n-th element of each iterable.
-            timeout: Seconds from the call of `map` after which the iterator raises WaitTimeout. None: no limit.
-            chunksize: Number of calls that are sent together as a chunk. None: as for
+            timeout: Seconds from the call of `map` after which the iterator raises WaitTimeout. None means no limit.
+            chunksize: Number of calls that are sent together as a chunk. None has the same meaning as for
                 :meth:`muster.ClusterCoordinator.map`.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all chunks.
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. None means all
+                chunks.
 
         Raises:
             RuntimeError: The executor was shut down.

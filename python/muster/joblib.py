@@ -40,7 +40,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
     that use it are being submitted.
 
     Args:
-        server: "host:port". None: as for :class:`muster.ClusterCoordinator`.
+        server: "host:port". None has the same meaning as for :class:`muster.ClusterCoordinator`.
         nesting_level: Nesting level of the backend. joblib sets it.
         initializer: Function that is called once in each worker process, before the first call in this process.
         initargs: Arguments of `initializer`.

@@ -105,10 +105,10 @@ class Resolver:
         """Returns the master address of a task, for example ``"grpc://host:port"``.
 
         Args:
-            task_type: Job of the task. None: the job of this process.
-            task_id: Index of the task. None: the index of this process.
-            rpc_layer: Protocol, which precedes ``://``. Empty: only the address is returned. None: the default of the
-                resolver.
+            task_type: Job of the task. None means the job of this process.
+            task_id: Index of the task. None means the index of this process.
+            rpc_layer: Protocol, which precedes ``://``. If empty, only the address is returned. None means the default
+                of the resolver.
         """
         kind = self._set.get("task_type") if task_type is None else task_type
         index = self._set.get("task_id") if task_id is None else task_id
@@ -130,8 +130,8 @@ class Resolver:
         if no task is given.
 
         Args:
-            task_type: Job of the task. None: all jobs.
-            task_id: Index of the task. None: all tasks.
+            task_type: Job of the task. None means all jobs.
+            task_id: Index of the task. None means all tasks.
             config_proto: Ignored.
         """
         words = ["--accelerators", *_of(task_type, task_id)]

@@ -153,7 +153,7 @@ class Variable:
         initial_value: An array, or a callable that returns an array.
         trainable: Value of the attribute ``trainable``. None: True.
         name: Name of the variable.
-        dtype: Type of the elements. None: the type of `initial_value`.
+        dtype: Type of the elements. None means the type of `initial_value`.
         **ignored: Accepted and ignored.
 
     Raises:
@@ -328,7 +328,7 @@ class Dataset:
 
         Args:
             buffer_size: Number of elements in the buffer.
-            seed: Seed of the random order. None: a new order for each iteration.
+            seed: Seed of the random order. None means a new order for each iteration.
             **ignored: Accepted and ignored.
         """
         def make() -> Iterator[Any]:
@@ -366,7 +366,7 @@ def _tpu_resolver(tpu: Any = None, zone: str | None = None, project: str | None 
                   coordinator_name: str | None = None, coordinator_address: str | None = None,
                   credentials: Any = "default", service: Any = None, discovery_url: str | None = None,
                   **more: Any) -> Any:
-    """Creates a resolver from the arguments of TPUClusterResolver. `more`: the arguments `list_devices` and
+    """Creates a resolver from the arguments of TPUClusterResolver. `more` contains the arguments `list_devices` and
     `start_coordinator` of :func:`muster.resolver`.
     """
     if isinstance(tpu, (list, tuple)):

@@ -37,10 +37,9 @@ struct event_publisher {
 /// State that the hubs of a server share.
 struct pool_dependencies {
   core::server_wide* wide = nullptr;  // null if this is the only hub
-  std::uint64_t calls_above =
-      // This hub's call IDs are greater than this number, and the next hub's IDs are greater than
-      // all of this hub's IDs.
-      0;
+  // This hub's call IDs are greater than this number, and the next hub's IDs are greater than all
+  // of this hub's IDs.
+  std::uint64_t calls_above = 0;
   /// Called when the values exceed the server's limit. Other hubs then evict values later.
   std::function<void()> over_budget = {};
 };

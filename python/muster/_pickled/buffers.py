@@ -49,7 +49,7 @@ def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
     """Frames the pickled bytes and their separate buffers, and returns the parts in sending order. Parts of more than
     `above` bytes are passed to `take` instead.
 
-    `always`: whether to use the format for blobs even if no part is a blob.
+    If `always` is set, uses the format for blobs even if no part is a blob.
     """
     if take is None or not (always or max(len(data), *(raw.nbytes for raw in aside), 0) > above):
         return _framed(data, aside) if aside else [data]

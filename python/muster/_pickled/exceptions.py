@@ -25,7 +25,7 @@ _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 class Node(NamedTuple):
-    """One exception. A node refers to other exceptions by their positions; -1: none."""
+    """One exception. A node refers to other exceptions by their positions; -1 means no exception."""
 
     type: bytes
     args: bytes

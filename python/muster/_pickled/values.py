@@ -111,7 +111,7 @@ def decode_json(text: Data) -> Any:
 
 
 def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = False) -> Any:
-    """Returns the value of an input that was sent separately from arguments in bytes. `pickled`: whether a pickled
+    """Returns the value of an input that was sent separately from arguments in bytes. `pickled` is true if a pickled
     function has returned the input.
     """
     if form == INPUT_JSON:

@@ -50,8 +50,9 @@ class Holding:
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  peer: str = "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`peer`: address at which the store serves other hosts; empty: none. `on_unlisted`: called for copies that the
-        server does not list. `host`: identity to use instead of this host's identity.
+        """`peer` is the address at which the store serves other hosts, or empty if it serves no other hosts.
+        `on_unlisted` is called for copies that the server does not list. `host` is used instead of this host's
+        identity.
         """
         self._store = store
         self.peer = peer
@@ -110,7 +111,7 @@ class Holding:
                 self._news.put((name, size))
 
     def announce_copy(self, name: bytes, size: int, listed: bool) -> None:
-        """Records a copy of a value that another process has created. `listed`: whether the copy is also reported to
+        """Records a copy of a value that another process has created. If `listed` is set, the copy is also reported to
         the server.
         """
         with self._lock:

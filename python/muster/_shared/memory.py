@@ -33,15 +33,15 @@ def _mmap() -> Any:
 
 
 def bytes_max(asked: int | None) -> int:
-    """Returns how many bytes a process may hold for other processes. 0: sharing is disabled or impossible."""
+    """Returns how many bytes a process may hold for other processes. Returns 0 if sharing is disabled or impossible."""
     found = library.found()
     return 0 if found is None else int(found.bytes_max(-1 if asked is None else asked))
 
 
 @functools.lru_cache(None)
 def this_host() -> str:
-    """Returns a text that is equal for all processes that can connect to each other's Unix sockets. Empty: the text is
-    unknown.
+    """Returns a text that is equal for all processes that can connect to each other's Unix sockets. Empty if the text
+    is unknown.
     """
     found = library.loaded()
     return found.text(found.host)

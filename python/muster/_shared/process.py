@@ -39,9 +39,9 @@ class Process:
                  on_dropped: Callable[[bytes], None] = lambda name: None,
                  listen: Callable[[Store], str] = lambda store: "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`on_unneeded`: called for an output to which no value refers. `on_dropped`: called for a kept value that must
-        be released. `listen`: makes the store serve other hosts if requested, and returns the store's address.
-        `on_unlisted`: called for copies that the server does not list.
+        """`on_unneeded` is called for an output to which no value refers. `on_dropped` is called for a kept value that
+        must be released. `listen` makes the store serve other hosts if requested, and returns the store's address.
+        `on_unlisted` is called for copies that the server does not list.
         """
         self._channels = channels
         self._dropping: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -131,7 +131,7 @@ class Store:
     def take(self, holder: str, name: bytes, size: int, got: Got, keep: bool) -> None:
         """Takes a value from a process on this host, and calls `got` with its descriptor.
 
-        `keep`: whether the holder reports when it drops the value. Raises NotTaken, and the exceptions of `got`.
+        If `keep` is set, the holder reports when it drops the value. Raises NotTaken, and the exceptions of `got`.
         """
         if keep:
             with self._lock:
@@ -163,7 +163,7 @@ class Store:
         return self._library.text(self._library.listen, self._number, listen.encode(), advertise.encode(), server.encode())
 
     def use_certificate(self, certificate: str, key: str) -> None:
-        """Sets the PEM certificate and key for connections from other hosts. Empty: connections are in plaintext.
+        """Sets the PEM certificate and key for connections from other hosts. If empty, connections are in plaintext.
         Raises OSError.
         """
         self._library.certificate(self._number, certificate.encode(), key.encode())

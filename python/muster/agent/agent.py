@@ -78,7 +78,7 @@ class Agent(Keys):
         shutdown_timeout: Default timeout of ``shutdown``.
         call_timeout: Time limit of calls without a `timeout` argument.
         incarnation: Incarnation of this process in its first run. It distinguishes the process from other processes
-            that have been the same task. 0: a random number.
+            that have been the same task. 0 means a random number.
         on_error: Function that is called, on the agent's thread, with the error that ends a run.
 
     Raises:
@@ -232,7 +232,7 @@ class Agent(Keys):
         Only the first call in a run waits; later calls return the same result.
 
         Args:
-            devices: Descriptions of the devices of this task. None: the `devices` argument of the constructor.
+            devices: Descriptions of the devices of this task. None means the `devices` argument of the constructor.
             timeout: Seconds to wait. None: `connect_timeout`.
 
         Returns:
@@ -258,7 +258,7 @@ class Agent(Keys):
             timeout: Time limit in seconds from the arrival of the first task. When it expires, the barrier fails for
                 all tasks. If a task arrives later with a shorter timeout, only this task fails, 5 s after its timeout;
                 the barrier continues.
-            tasks: The participating tasks. None: all tasks of the cluster.
+            tasks: The participating tasks. None means all tasks of the cluster.
 
         Returns:
             The index of this use of the barrier id, counted from 0.
@@ -340,7 +340,7 @@ class Agent(Keys):
         Waits until every connected task of `tasks` has made the same call. `tasks` must contain this task.
 
         Args:
-            tasks: The participating tasks. None: all tasks of the cluster.
+            tasks: The participating tasks. None means all tasks of the cluster.
             timeout: Seconds to wait.
 
         Returns:

@@ -136,7 +136,7 @@ class Connection:
             **fields: Any) -> Any:
         """Returns the answer of the service. Raises CoordinationError.
 
-        `again`: whether to repeat the call if its connection broke.
+        If `again` is set, the call is repeated if its connection broke.
         """
         answer, refused = self._ask(name, seconds, again, waiter, fields)
         if refused is not None:

@@ -50,7 +50,8 @@ class Service:
     def begin(self, name: str, request: Any, seconds: float | None) -> Any:
         """Starts a call and returns its future. The call waits for a connection.
 
-        `seconds`: time limit of the call, or None. Raises CoordinationError (CANCELLED) if the connection was closed.
+        `seconds` is the time limit of the call, or None. Raises CoordinationError (CANCELLED) if the connection was
+        closed.
         """
         m = METHODS[name]
         try:
@@ -63,7 +64,7 @@ class Service:
         self._channel.close()
 
     def error_of(self, refused: Refusal, seconds: float) -> CoordinationError:
-        """Returns the exception for a refusal of the service. `seconds`: time limit of the call.
+        """Returns the exception for a refusal of the service. `seconds` is the time limit of the call.
 
         The service answers shortly before the time limit, so a call without an answer has not reached the service.
         """

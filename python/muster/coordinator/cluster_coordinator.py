@@ -252,7 +252,7 @@ class Scheduling(Hints):
 
         Args:
             fn: As for `submit`.
-            args: All positional arguments, as one sequence. None: no positional arguments.
+            args: All positional arguments, as one sequence. None means no positional arguments.
             kwargs: Keyword arguments.
 
         Returns:
@@ -335,14 +335,14 @@ class Scheduling(Hints):
             fn: A callable. It is pickled when `map` is called.
             *iterables: The n-th call receives the n-th element of each iterable. The shortest iterable determines the
                 number of calls.
-            chunksize: Number of calls that are sent together as a chunk. None: 1 for up to 256 elements; for more
+            chunksize: Number of calls that are sent together as a chunk. None means 1 for up to 256 elements; for more
                 elements, as many as result in about 256 chunks, but at most 512; 16 if the length is unknown; 1 if
                 `buffersize` is set. If a call in a chunk raises an exception, this call is repeated separately. If the
                 whole chunk fails, for example because its worker was lost too often, each of its calls is repeated
                 separately.
-            timeout: Seconds from the call of `map` within which the last result must be available. None: no limit.
+            timeout: Seconds from the call of `map` within which the last result must be available. None means no limit.
             progress: Whether to show a progress bar, if tqdm is installed.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all chunks
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. If None, all chunks
                 are submitted before `map` returns. Set it for long or endless iterables.
 
         Returns:
@@ -432,8 +432,8 @@ class ClusterCoordinator(Scheduling, State):
     environment.
 
     Args:
-        server: "host:port", or several addresses, which are tried in turn. None: in a function on a worker, the server
-            and cluster of this worker, with the worker's token and TLS files; elsewhere 127.0.0.1:8476.
+        server: "host:port", or several addresses, which are tried in turn. None means, in a function on a worker, the
+            server and cluster of this worker, with the worker's token and TLS files; elsewhere 127.0.0.1:8476.
         upload: Modules for all calls of this coordinator. See `options`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
 
@@ -485,7 +485,7 @@ class ClusterCoordinator(Scheduling, State):
         """Waits until all calls that were made before `join` have ended.
 
         Args:
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
 
         Raises:
             ClosureError: A scheduled call has failed. Each error is raised once.
@@ -498,7 +498,7 @@ class ClusterCoordinator(Scheduling, State):
         """Asynchronous version of `join`. If the awaiting task is cancelled, only the wait ends; the calls continue.
 
         Args:
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
         """
         cut = self._session.cut()
         with waiting():
@@ -527,7 +527,7 @@ class ClusterCoordinator(Scheduling, State):
         Args:
             structure: RemoteValues in tuples, named tuples, lists, dicts and dataclasses, nested to any depth.
                 Other objects are returned unchanged.
-            timeout: Seconds to wait for all values together. None: no limit.
+            timeout: Seconds to wait for all values together. None means no limit.
 
         Returns:
             A structure of the same shape and classes.
@@ -544,7 +544,7 @@ class ClusterCoordinator(Scheduling, State):
 
         Args:
             structure: As for `fetch`.
-            timeout: Seconds to wait for all values together. None: no limit.
+            timeout: Seconds to wait for all values together. None means no limit.
 
         Returns:
             A structure of the same shape and classes.
@@ -642,10 +642,10 @@ class ClusterCoordinator(Scheduling, State):
         Args:
             splits: Values that can be pickled, such as file names or ranges of rows.
             epochs: Number of times that all splits are read. At least 1.
-            read: Called on the worker with a split; returns an iterable of the elements of this split. None: functions
-                receive the splits themselves.
+            read: Called on the worker with a split; returns an iterable of the elements of this split. If None,
+                functions receive the splits themselves.
             name: Name of the dataset in checkpoints, and display name.
-            position: Start position, as returned by `DistributedDataset.position`. None: the beginning.
+            position: Start position, as returned by `DistributedDataset.position`. None means the beginning.
 
         Returns:
             The dataset. If you pass the dataset to a call, the function receives an iterator.
@@ -706,8 +706,8 @@ class ClusterCoordinator(Scheduling, State):
                 name, arguments and results are JSON.
             args: Positional arguments of the constructor.
             kwargs: Keyword arguments of the constructor.
-            task: Task of the object, for example "ps:0". The task can connect later. None: of the connected tasks that
-                can run `cls`, the task with the fewest objects.
+            task: Task of the object, for example "ps:0". The task can connect later. If None, the object is created on
+                the connected task with the fewest objects that can run `cls`.
             name: Name by which other programs find the object with :meth:`get_object`. A detached object needs a name.
             detached: Whether the object outlives this coordinator.
             concurrency: Number of method calls that can run at the same time.
@@ -808,7 +808,7 @@ class ClusterCoordinator(Scheduling, State):
 
 def _unpickled(servers: list[str], cluster: str, incarnation: int,
                scheduling: tuple[ClosureOptions | None, str] | None) -> Scheduling:
-    """Returns the copy of a coordinator. `incarnation`: the incarnation of the server process; 0 if the pickled
+    """Returns the copy of a coordinator. `incarnation` is the incarnation of the server process; 0 if the pickled
     coordinator had not connected yet.
     """
     own = home.find()

@@ -70,7 +70,7 @@ class Link:
         self._channel: Any = None
         self._server = ""  # address of the server of the last stream
         self.said = ""
-        """Error of the last attempt to open a stream. Empty: no attempt has failed."""
+        """Error of the last attempt to open a stream. Empty if no attempt has failed."""
         self._give_up = threading.Event()
         self._ended_for = ""  # reason why there is no server
         with _links_lock:
@@ -156,7 +156,7 @@ class Link:
     def cancel_queued(self, session: str, tokens: list[int], dry_run: bool, timeout: float
                       ) -> tuple[set[int], set[int]] | None:
         """Cancels closures that no worker has started. With `dry_run`, only asks the server which closures would be
-        cancelled. `timeout`: seconds for each message.
+        cancelled. `timeout` is the time limit in seconds for each message.
 
         Returns:
             Two sets: the tokens of closures that are running or have ended without being cancelled, and the tokens that

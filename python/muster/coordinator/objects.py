@@ -37,7 +37,7 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    """The objects of a session. `lost`: see Calls. `reads`: returns whether the current thread processes the server's
+    """The objects of a session. `lost`: see Calls. `reads` returns whether the current thread processes the server's
     messages.
     """
 

@@ -46,32 +46,34 @@ class CoordinatorOptions:
     """
 
     name: str = ""
-    """Display name of the session. Empty: the name of the script, or "notebook"."""
+    """Display name of the session. Empty means the name of the script, or "notebook"."""
     cluster: str = ""
-    """Name of the cluster. Empty: the default cluster."""
+    """Name of the cluster. Empty means the default cluster."""
     token: str = dataclasses.field(default="", repr=False)
-    """Token for a server that requires a token. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE."""
+    """Token for a server that requires a token. If empty, the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE is
+    used.
+    """
     continue_on_error: bool = False
     """Whether scheduled calls fail independently, as with `submit`. If True, an error cancels no other call, and `join`
     does not raise the error. If False, the first error of a scheduled call cancels the other scheduled calls and is
     raised.
     """
     queue_capacity: int = 0
-    """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` block. 0: the
-    server's default, 262,144 unless it was started with ``--queue-capacity``. The client then waits only while the
-    server's queue and `pending_max` are full.
+    """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` block. 0
+    means the server's default, which is 262,144 unless the server was started with ``--queue-capacity``. The client
+    then waits only while the server's queue and `pending_max` are full.
     """
     max_worker_failures: int | None = None
-    """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0: no limit. None: the
-    server's default, 3. With None, the loss of workers does not make calls of ``schedule`` fail; they fail only if the
-    process that executes them has ended that many times. The delay before each retry grows from 0.1 s to 30 s. A worker
-    that shuts down normally does not count as lost.
+    """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0 means no limit. None
+    means the server's default, 3. With None, the loss of workers does not make calls of ``schedule`` fail; they fail
+    only if the process that executes them has ended that many times. The delay before each retry grows from 0.1 s to 30
+    s. A worker that shuts down normally does not count as lost.
     """
     require_function: bool = False
     """Whether calls fail immediately while no connected worker has this Python version."""
     num_workers: int = 0
     """Number of workers of each job, whether connected or not. Functions see it as
-    ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0: the number that
+    ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0 means the number that
     the cluster declares, otherwise the highest index known to the server, plus one.
     """
     weight: int = 1
@@ -79,11 +81,11 @@ class CoordinatorOptions:
     """
     session_grace: float = 0.0
     """Seconds within which a lost connection can be resumed. After that, unfinished calls fail with
-    UnavailableError. 0: the server's default, one minute.
+    UnavailableError. 0 means the server's default, one minute.
     """
     durable: bool | None = None
-    """Whether the session survives a restart of the server. True: the server refuses the session if it has no data
-    directory. None: yes, if the server has a data directory.
+    """Whether the session survives a restart of the server. If True, the server refuses the session if it has no data
+    directory. None means yes if the server has a data directory.
     """
     ca: str | None = None
     """PEM file with the CA certificates that verify the server. None: MUSTER_CA. TLS is used if any of `ca`, `cert` and
@@ -95,7 +97,7 @@ class CoordinatorOptions:
     """PEM file with the private key of `cert`. None: MUSTER_KEY."""
     log_to_driver: bool | None = None
     """Whether this program prints the lines that functions print and log on workers, for example ``(train.step
-    worker:1) text``. Lines from stdout are printed to stdout, all others to stderr. None: yes, unless
+    worker:1) text``. Lines from stdout are printed to stdout, all others to stderr. None means yes, unless
     MUSTER_LOG_TO_DRIVER is 0.
     """
     connect_timeout: float = 10.0
@@ -108,7 +110,8 @@ class CoordinatorOptions:
     """Total size in bytes of the calls that can wait in this process to be sent."""
     shm_bytes_max: int | None = None
     """Size in bytes of the shared memory for large arguments, which workers on this host map. Other large arguments are
-    sent through the server. 0: no shared memory. None: 4 GiB, or half of the available memory if that is less.
+    sent through the server. 0 means no shared memory. None means 4 GiB, or half of the available memory if that is
+    less.
     """
 
     show_arguments: bool = True
@@ -164,7 +167,8 @@ class ClosureOptions:
     delay: float = 0.0
     """Seconds from submission until the call can start."""
     timeout: float = 0.0
-    """Seconds from submission until the call must have ended; otherwise it fails with TimedOutError. 0: no limit."""
+    """Seconds from submission until the call must have ended; otherwise it fails with TimedOutError. 0 means no limit.
+    """
     retries: int = 0
     """Number of times that the call is repeated if the function raises an exception."""
     retry_delay: float = 1.0

@@ -38,7 +38,7 @@ class Record:
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
-        """Generation of the closure. 0: the closure fails independently and belongs to no generation."""
+        """Generation of the closure. If 0, the closure fails independently and belongs to no generation."""
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.called: Called | None = None

@@ -91,7 +91,7 @@ class RemoteValue(Hints, Generic[T]):
         `fetch`.
 
         Args:
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
 
         Returns:
             The result of the function.

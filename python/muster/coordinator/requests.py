@@ -158,8 +158,8 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Map
 def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
                 along: Along = NOTHING, shown_args: Sequence[Any] | None = None,
                 item: int | None = None) -> Request:
-    """Returns the request that calls `pickled`. `shown_args`: arguments to display instead of `args`. `item`: for
-    `map`, the number of the first item in `args`.
+    """Returns the request that calls `pickled`. `shown_args` are displayed instead of `args`. For `map`, `item` is the
+    number of the first item in `args`.
     """
     function, called = pickled
     if along.name:

@@ -103,8 +103,8 @@ class Shared:
         return process is not None and process.holding.put(name)
 
     def content(self, data: Data, timeout: float) -> SharedContent | None:
-        """Returns the shared copy of a buffer, or None if the buffer must be sent to the server. `timeout`: seconds
-        that the first call waits until the server has reported whether it supports shared memory.
+        """Returns the shared copy of a buffer, or None if the buffer must be sent to the server. `timeout` is the time
+        in seconds that the first call waits until the server has reported whether it supports shared memory.
         """
         process = self._started(timeout)
         if process is None:

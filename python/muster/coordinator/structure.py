@@ -73,7 +73,7 @@ class as_completed:
 
     Args:
         values: RemoteValues. They can belong to several coordinators.
-        timeout: Seconds from the creation of the iterator within which all calls must end. None: no limit.
+        timeout: Seconds from the creation of the iterator within which all calls must end. None means no limit.
         progress: Whether to show a progress bar, if tqdm is installed.
 
     Raises:

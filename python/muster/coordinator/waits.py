@@ -22,7 +22,7 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
     Args:
         values: Different values.
         num_returns: Number of values to wait for.
-        timeout: Seconds to wait. None: no limit.
+        timeout: Seconds to wait. None means no limit.
 
     Returns:
         Two lists: at most `num_returns` values that have ended, and all other values. Both lists have the order of
@@ -67,7 +67,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
     Args:
         values: Different values.
         num_returns: Number of values to wait for.
-        timeout: Seconds to wait. None: no limit.
+        timeout: Seconds to wait. None means no limit.
 
     Returns:
         Two lists, as for `wait`: at most `num_returns` values that have ended, and all other values.

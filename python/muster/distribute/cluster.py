@@ -8,7 +8,7 @@ import re
 from typing import Any, Mapping
 
 Cluster = dict[str, dict[int, str]]
-"""Addresses by job and index. Empty: the program runs without a cluster."""
+"""Addresses by job and index. If empty, the program runs without a cluster."""
 JOBS = ("chief", "worker", "ps", "evaluator")
 
 

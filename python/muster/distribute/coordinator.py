@@ -38,10 +38,10 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
     Args:
         worker_fn: Function that is called with a configured copy of the strategy.
-        strategy: A ``muster.distribute.Strategy``, an object with the same members, or a TensorFlow strategy. None: the
-            function runs once for each chief and worker.
+        strategy: A ``muster.distribute.Strategy``, an object with the same members, or a TensorFlow strategy. If None,
+            the function runs once for each chief and worker.
         eval_fn: Function for an evaluator. None: `worker_fn`.
-        eval_strategy: Strategy for an evaluator. None: the evaluator runs without a strategy.
+        eval_strategy: Strategy for an evaluator. If None, the evaluator runs without a strategy.
         mode: With ``"standalone_client"``, this process runs the functions of all tasks. With ``"independent_worker"``,
             each task calls `run_distribute_coordinator`.
         cluster_spec: The cluster, such as ``{"worker": ["host:port"]}``.
@@ -49,7 +49,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
         task_id: Index of this process in its job.
         session_config: Configuration for sessions, as a dict.
         rpc_layer: Protocol of a master, which is the text before ``://``.
-        servers: Function that creates the servers of tasks. None: a task that only runs a server becomes a worker of
+        servers: Function that creates the servers of tasks. If None, a task that only runs a server becomes a worker of
             the Muster server in MUSTER_COORDINATOR; a task that runs the function has no server.
         agent: A connected ``muster.Agent`` of this task. Independent workers use it in ``wait_for_other_workers``.
         barrier_timeout: Seconds that ``wait_for_other_workers`` waits for the other tasks.

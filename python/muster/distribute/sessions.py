@@ -56,7 +56,7 @@ class Scaffold:
     init: Callable[[WorkerSession], Any] | None = None
     """Function that the chief calls once for each session."""
     ready: Callable[[WorkerSession], bool] | None = None
-    """Function that returns whether `init` has run. The other functions call it until it returns True. None: they do
+    """Function that returns whether `init` has run. The other functions call it until it returns True. If None, they do
     not wait.
     """
     restore: Callable[[WorkerSession, str], bool] | None = None

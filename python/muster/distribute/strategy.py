@@ -14,7 +14,7 @@ class Strategy:
     """
 
     between_graph: bool = True
-    """Whether the worker function runs once for each chief and worker. False: it runs once for the whole cluster."""
+    """Whether the worker function runs once for each chief and worker. If False, it runs once for the whole cluster."""
 
     # These attributes are read from a configured copy.
     should_init: bool = True

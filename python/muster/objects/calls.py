@@ -103,8 +103,8 @@ class Calls:
             kept: Sequence[Kept] = ()) -> Call:
         """Adds a call and returns it.
 
-        Waits while there is no room, unless `waits` is False; callers that make only few calls pass False. `kept`:
-        memory that the arguments refer to, which is kept until the call is answered. Raises UnavailableError if the
+        Waits while there is no room, unless `waits` is False; callers that make only few calls pass False. `kept` is
+        the memory that the arguments refer to, which is kept until the call is answered. Raises UnavailableError if the
         session has ended, and ValueError if `method` is not valid Unicode text.
         """
         as_text("method", method)

@@ -134,7 +134,7 @@ class Large:
 
     def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
         """Returns the storage for the arguments of a call of this object, or None if the call must be sent as a whole.
-        `asks`: whether to ask the object's process if its answer is unknown, which takes some time.
+        If `asks` is set, asks the object's process if its answer is unknown, which takes some time.
         """
         if not asks and object not in self._asked:
             return None

@@ -44,8 +44,8 @@ class Taken:
         self._bytes += size
 
     def say(self, to: Any, first: int) -> None:
-        """Appends acknowledgements to the message `to`. `first`: number of the next call that is sent for the first
-        time, in this message or later.
+        """Appends acknowledgements to the message `to`. `first` is the number of the next call that is sent for the
+        first time, in this message or later.
         """
         now, self._unsaid = self._unsaid[:PER_MESSAGE], self._unsaid[PER_MESSAGE:]
         to.extend(now)

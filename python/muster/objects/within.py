@@ -34,7 +34,7 @@ class Shelf(Protocol):
 class _Within(threading.local):
     call: Name | None = None
     shelf: Shelf | None = None
-    """None: the caller accepts only whole results."""
+    """None if the caller accepts only whole results."""
 
 
 within = _Within()

@@ -52,7 +52,7 @@ class Client:
         Args:
             function: Name of the function.
             *args: Arguments of the function, which must be JSON.
-            name: Name of the job. Empty: no name.
+            name: Name of the job. Empty means no name.
             **options: ``kwargs``, a mapping of keyword arguments, and closure options of the REST API, such as
                 ``max_retries`` and ``deadline``.
 
@@ -77,7 +77,7 @@ class Client:
         Args:
             function: Name of the function.
             args: One sequence of arguments for each call.
-            name: Name of the job. Empty: none.
+            name: Name of the job. Empty means no name.
             **body: Additional members of the REST request, such as ``options``, the job options, for example
                 ``{"weight": 2}``.
 
@@ -152,7 +152,7 @@ class Client:
 
         Args:
             limit: Maximum number of programs.
-            state: Return only programs in this state, for example ``"RUNNING"``. None: all programs.
+            state: Return only programs in this state, for example ``"RUNNING"``. None means all programs.
         """
         return list(listed(self._http, limit, state))
 
@@ -181,7 +181,7 @@ class Client:
         """Returns events of the server, oldest first, as in the REST API.
 
         Args:
-            after: Return only events with a number larger than `after`. None: the newest events.
+            after: Return only events with a number larger than `after`. None means the newest events.
             limit: Maximum number of events.
         """
         return self._list("/api/v1/events", "events", limit, after=after)
@@ -218,8 +218,8 @@ class Client:
         """Returns the load of the machines on which the server and its workers run.
 
         Args:
-            task: Return only the machine of this task, for example ``"worker:3"``. Empty: all machines.
-            host: Return only the machine with this host name. Empty: all machines.
+            task: Return only the machine of this task, for example ``"worker:3"``. Empty means all machines.
+            host: Return only the machine with this host name. Empty means all machines.
             samples: Number of load samples of the last hour to return. The samples are returned as columns.
             limit: Maximum number of machines.
 
@@ -279,7 +279,7 @@ class Job:
         If no call is running after five seconds, the logger ``muster`` reports once what the job is waiting for.
 
         Args:
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
 
         Returns:
             The job itself.

@@ -26,8 +26,8 @@ class CoordinationClient:
         url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
         cluster: Name of the cluster.
-        task: Task that the client represents at barriers, for example ``"worker:3"``. None: the client cannot wait at
-            barriers.
+        task: Task that the client represents at barriers, for example ``"worker:3"``. If None, the client cannot wait
+            at barriers.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
@@ -86,7 +86,7 @@ class CoordinationClient:
 
         Args:
             key: Name of the key.
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
 
         Returns:
             The value.
@@ -122,7 +122,7 @@ class CoordinationClient:
         """Returns all keys below a folder, with their values.
 
         Args:
-            prefix: Name of the folder. Empty: all keys.
+            prefix: Name of the folder. Empty means all keys.
         """
         return {k["key"]: self._value(k) for k in self._pages(prefix)}
 
@@ -165,7 +165,7 @@ class CoordinationClient:
         Args:
             id: Name of the barrier.
             timeout: Seconds to wait.
-            participants: Tasks that must arrive, for example ``["worker:0"]``. None: all tasks.
+            participants: Tasks that must arrive, for example ``["worker:0"]``. None means all tasks.
 
         Returns:
             The index of this use of the barrier id.
@@ -224,7 +224,7 @@ class CoordinationClient:
         Args:
             message: The reason.
             code: Name of the gRPC status that the other tasks receive.
-            task: The task, for example ``"worker:1"``. None: the `task` of this client.
+            task: The task, for example ``"worker:1"``. None means the `task` of this client.
 
         Raises:
             ValueError: Neither `task` nor the `task` of this client is set.

@@ -190,7 +190,7 @@ class Program:
             follow: Return an iterator that yields lines as they are printed. If `attempt` is set, the iterator ends
                 when the attempt has ended. Otherwise it continues with the next attempt after a failure, and ends when
                 the program has ended.
-            attempt: Number of the attempt. None: the last attempt.
+            attempt: Number of the attempt. None means the last attempt.
 
         Returns:
             A list of lines. If `follow` is True, an iterator over lines.
@@ -241,7 +241,7 @@ class Program:
         If the program is still waiting for workers after five seconds, the logger ``muster`` reports this once.
 
         Args:
-            timeout: Seconds to wait. None: no limit.
+            timeout: Seconds to wait. None means no limit.
 
         Returns:
             The program itself.
@@ -273,7 +273,7 @@ class Program:
 
         Args:
             at_step: Number of a step, or ``"next"``. All ranks continue to the end of this step, where
-                :func:`muster.step` returns True. None: the ranks are asked to stop immediately.
+                :func:`muster.step` returns True. If None, the ranks are asked to stop immediately.
 
         Returns:
             The program itself.
@@ -340,7 +340,7 @@ def _group(group: int | Mapping[str, Any], each: Mapping[str, Any]) -> dict[str,
 
 
 def listed(http: Http, limit: int | None, state: str | None = None) -> Iterator[Program]:
-    """Yields at most `limit` programs, newest first. None: all programs."""
+    """Yields at most `limit` programs, newest first. None means all programs."""
     token: str | None = None
     while limit is None or limit > 0:
         page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
@@ -372,7 +372,7 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
     the ranks.
 
     Args:
-        command: The command and its arguments. Empty: each role of `tasks` has its own command.
+        command: The command and its arguments. If empty, each role of `tasks` has its own command.
         tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings, for example
             ``{"worker": 8, "ps": {"count": 2, "command": ["python", "ps.py"]}}``.
         url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
@@ -420,7 +420,7 @@ def programs(limit: int = 100, *, state: str | None = None, url: str | None = No
 
     Args:
         limit: Maximum number of programs.
-        state: Return only programs in this state, for example ``"RUNNING"``. None: all programs.
+        state: Return only programs in this state, for example ``"RUNNING"``. None means all programs.
         url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.

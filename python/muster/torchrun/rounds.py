@@ -261,8 +261,8 @@ class Rounds:
     def close(self, timeout: float, *, of_world: bool = False) -> None:
         """Closes the job, so that no further round takes place.
 
-        `of_world`: closes the job only if this node is in the last round. Otherwise, a run that continues without this
-        node would also be closed.
+        If `of_world` is set, closes the job only if this node is in the last round. Otherwise, a run that continues
+        without this node would also be closed.
         """
         until = time.monotonic() + timeout
         while time.monotonic() < until:
@@ -396,7 +396,7 @@ class Rounds:
         """Checks for a request for a new round. Returns whether this call has already waited until the next write is
         due.
 
-        `is_sure`: whether nodes without a recent write are certainly dead.
+        `is_sure` is true if nodes without a recent write are certainly dead.
         """
         world = self._world
         if world is None:

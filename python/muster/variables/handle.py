@@ -338,7 +338,7 @@ class RemoteVariable(Ranged, RemoteObject):
         Args:
             gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
             learning_rate: Learning rate, a finite number.
-            momentum: Decay factor of the momentum. The momentum is stored with the variable. None: no momentum.
+            momentum: Decay factor of the momentum. The momentum is stored with the variable. None means no momentum.
 
         Returns:
             A RemoteValue that becomes available, with the value None, when the task has executed the call.
@@ -406,8 +406,8 @@ class RemoteVariable(Ranged, RemoteObject):
                               self._name)
 
     def _whole_call(self, method: str, *args: Any, gives: int = 0) -> RemoteValue[Any] | None:
-        """Sends a single call and returns its RemoteValue, or None if the call would be too large. `gives`: bytes of
-        the result.
+        """Sends a single call and returns its RemoteValue, or None if the call would be too large. `gives` is the size
+        of the result in bytes.
         """
         size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
         if size > large.MIN:

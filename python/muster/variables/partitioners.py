@@ -54,7 +54,8 @@ class MaxSizePartitioner:
 
     Args:
         max_shard_bytes: Maximum size of a shard in bytes.
-        max_shards: Maximum number of shards, even if the shards are then larger than `max_shard_bytes`. None: no limit.
+        max_shards: Maximum number of shards, even if the shards are then larger than `max_shard_bytes`. None means no
+            limit.
         bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
     """
 

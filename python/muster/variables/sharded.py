@@ -114,7 +114,7 @@ class ShardedVariable(Ranged):
         Args:
             gradient: An array of the variable's shape and dtype.
             learning_rate: Learning rate, a finite number.
-            momentum: Decay factor of the momentum. None: no momentum.
+            momentum: Decay factor of the momentum. None means no momentum.
 
         Returns:
             A RemoteValue that becomes available, with the value None, when all shards have executed the call.

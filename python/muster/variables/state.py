@@ -43,7 +43,7 @@ class State:
         Waits for a task only if more than 24 MiB must be sent to it.
 
         Args:
-            array: The content. None: the task creates it from `shape`, `dtype` and `initializer`.
+            array: The content. If None, the task creates it from `shape`, `dtype` and `initializer`.
             name: Name by which others find the variable with :meth:`get_variable`.
             task: The task that holds the variable. Default: "ps:0".
             partitioner: A function that determines the number of shards from the shape and dtype, such as
@@ -144,10 +144,10 @@ class State:
         Args:
             path: Directory of the checkpoints. Other programs must not have access to it. Only one program at a time
                 can write there.
-            keep: Number of newest checkpoints to keep. None: all checkpoints are kept.
+            keep: Number of newest checkpoints to keep. If None, all checkpoints are kept.
             quiesce: Whether to save everything at the same point in time: scheduled calls first finish, and new calls
                 wait.
-            timeout: Seconds that `quiesce` waits. None: no limit.
+            timeout: Seconds that `quiesce` waits. None means no limit.
 
         Returns:
             The number of the checkpoint, which is then on disk.
@@ -193,9 +193,9 @@ class State:
         Args:
             path: Directory of the checkpoints.
             every: Seconds between two checkpoints.
-            keep: Number of newest checkpoints to keep. None: all checkpoints are kept.
+            keep: Number of newest checkpoints to keep. If None, all checkpoints are kept.
             quiesce: Whether to save everything at the same point in time, as for `save`.
-            timeout: Seconds that `quiesce` waits, as for `save`. None: no limit.
+            timeout: Seconds that `quiesce` waits, as for `save`. None means no limit.
 
         Returns:
             An object with the method `stop` and the attribute `last`, the number of the last checkpoint or None.

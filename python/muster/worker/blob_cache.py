@@ -30,9 +30,10 @@ class BlobCache:
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
-        """`shm_bytes_max`: maximum bytes of memory that are held for other processes; 0: shared memory is not used.
-        `used_again`: whether a quarter of these bytes is reserved for unused memory that the processes keep.
-        `transfer`: the address to listen on for other hosts, and the address that they connect to; see `WorkerOptions`.
+        """`shm_bytes_max` is the maximum number of bytes that are held for other processes; if 0, shared memory is not
+        used. If `used_again` is set, a quarter of these bytes is reserved for unused memory that the processes keep.
+        `transfer` contains the address to listen on for other hosts, and the address that they connect to; see
+        `WorkerOptions`.
         """
         self._transfer = transfer
         self.folder = folder

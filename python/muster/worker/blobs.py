@@ -58,8 +58,8 @@ class Blobs:
     """Fetches and stores the blobs of one process. Thread-safe."""
 
     def __init__(self, folder: str, ask: Ask, shared: bool = False, free_bytes_max: int = 0) -> None:
-        """`shared`: values can remain in memory that the worker holds. `free_bytes_max`: maximum bytes of unused memory
-        that are kept for later values.
+        """If `shared` is set, values can remain in memory that the worker holds. `free_bytes_max` is the maximum number
+        of unused bytes that are kept for later values.
         """
         self._folder = folder
         self._ask = ask

@@ -35,7 +35,7 @@ INTERRUPT = signal.SIGINT
 
 def main(over: socket.socket, ends: Ends, worker: int) -> None:
     """Runs the child. The first frame lists the functions to serve; the answer contains their names or an error.
-    `worker`: pidfd of the worker, or -1.
+    `worker` is the worker's pidfd, or -1.
     """
     _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when the child exits
     signal.siginterrupt(signal.SIGTERM, False)

@@ -99,8 +99,8 @@ class Descriptors:
         return self._there.fileno()
 
     def drain(self, take: Callable[[int, str], None] | None) -> bool:
-        """Passes lines to `take`, with 0 for descriptor 1 and 1 for descriptor 2. None: no closure is running. Returns
-        whether there was a lot of output.
+        """Passes lines to `take`, with 0 for descriptor 1 and 1 for descriptor 2. `take` is None if no closure is
+        running. Returns whether there was a lot of output.
         """
         if not self.poll(0, 1):
             return False

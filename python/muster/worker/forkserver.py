@@ -103,7 +103,7 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
 
 
 def serve(control: socket.socket, worker: int) -> None:
-    """Runs the forkserver. `worker`: pidfd of the worker, or -1."""
+    """Runs the forkserver. `worker` is the worker's pidfd, or -1."""
     children: dict[int, Left] = {}
     waker = socket.socketpair()
     for end in waker:

@@ -127,7 +127,7 @@ class Held:
     def keep(self, m: Any, offered: bool) -> None:
         """Stores answers while there is no stream, and drops all other messages.
 
-        `offered`: whether a hello has already listed the received closures. If so, the answers are sent after the
+        `offered` is true if a hello has already listed the received closures. If so, the answers are sent after the
         server's welcome and not in a later hello.
         """
         if self.untaken.acknowledged and not offered:

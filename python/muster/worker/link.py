@@ -44,7 +44,7 @@ class ProcessLink:
     def __init__(self, children: Children, start: dict[str, Any],
                  on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
                  ask: Ask, left: Callable[[int], None]) -> None:
-        """`left`: called when the process has ended, to drop the values that the process owned."""
+        """`left` is called when the process has ended, to drop the values that the process owned."""
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone

@@ -58,7 +58,7 @@ class Reader:
     """Reads the fields of a Machine message with `read`. Rates are relative to the previous call, so the first call
     returns no rates.
 
-    `root`: prefix for /proc and /sys, used by tests.
+    `root` is a prefix for /proc and /sys, used by tests.
     """
 
     def __init__(self, root: str = "", driver: str = DRIVER) -> None:

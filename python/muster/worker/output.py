@@ -136,8 +136,8 @@ _running: list[contexts.Context] = []  # closures that this process is executing
 
 
 def capture(ends: Ends | None = None) -> None:
-    """Captures the streams and the root logger. Has an effect only once per process. `ends`: also captures descriptors
-    1 and 2.
+    """Captures the streams and the root logger. Has an effect only once per process. If `ends` is set, also captures
+    descriptors 1 and 2.
     """
     global _descriptors
     if _streams:

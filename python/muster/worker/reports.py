@@ -39,8 +39,8 @@ class Reports:
         """Whether there are reports; may be read without the lock."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None:
-        """Adds each line of `text`. `unfinished`: the text is one line without a newline, which the next line of this
-        level replaces.
+        """Adds each line of `text`. If `unfinished` is set, the text is one line without a newline, which the next line
+        of this level replaces.
         """
         now = int(time.time() * 1000)
         lines = text.split("\n")

@@ -280,7 +280,7 @@ class Runner:
         return f"{self._identity[0]}:{self._identity[1]}"
 
     def _run(self, job: Job, beside: int = 0) -> None:
-        """Executes a closure. `beside`: id of this thread if it is an additional thread, otherwise 0."""
+        """Executes a closure. `beside` is the id of this thread if it is an additional thread, otherwise 0."""
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
                                    job.num_workers or self._workers, self._identity[2], job.stop,
                                    self._reports, self, job)
@@ -398,8 +398,8 @@ class Runner:
             self._flush()
 
     def _flush(self, last: bytes | None = None) -> None:
-        """Sends the pending message. `last`: value of the last answer, if that value is large. REQUIRES: _out_lock is
-        held.
+        """Sends the pending message. `last` is the value of the last answer, if that value is large. REQUIRES:
+        _out_lock is held.
         """
         if self._out.ByteSize() == 0:
             return

@@ -34,7 +34,7 @@ UNKNOWN, TAKEN, NOT_PYTHON, STOPPED, IN_KERNEL, NO_ANSWER, OFF = range(7)
 
 
 def register(number: int) -> None:
-    """Makes this process write its stacks when it receives the signal `number`. 0: disabled."""
+    """Makes this process write its stacks when it receives the signal `number`. 0 disables this."""
     if not number:
         return
     try:

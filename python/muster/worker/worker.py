@@ -44,12 +44,12 @@ class Worker:
         servers: gRPC addresses ``"host:port"``, as a list or separated by commas.
         processes: Number of child processes, each of which is a task with one slot. A function that crashes ends only
             its own process; the replacement process has the same index. ``muster.context().num_workers`` is at least
-            this number, from the first task on. None: 1, unless `threads` is given.
+            this number, from the first task on. None means 1, unless `threads` is given.
         threads: Number of slots of a single task in this process. Use `threads` instead of `processes`.
         modules: Modules to import for their functions. With `processes`, the child processes import them.
         pickled: Whether to execute pickled callables.
         gpus: GPUs to divide among the child processes, as values for CUDA_VISIBLE_DEVICES. Each child process offers
-            the number of its GPUs as the resource ``gpu``, which calls can request. None: the GPUs in
+            the number of its GPUs as the resource ``gpu``, which calls can request. None means the GPUs in
             CUDA_VISIBLE_DEVICES of this process or, if it is not set, all GPUs that are found.
         **options: Options of :class:`muster.WorkerOptions`.
 
