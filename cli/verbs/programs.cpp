@@ -191,16 +191,13 @@ void add_programs(CLI::App& app, choice& chosen) {
             "stop: step after which all ranks stop, a number or 'next' (muster.step)");
   add_server_options(*verb, *o);
   verb->footer(
-      "stacks prints the stack of each rank, without stopping it. Equal stacks are "
-      "printed\ntogether, and the rarest stack first. stop asks the ranks to exit; the program "
-      "succeeds if all of them exit with\n"
-      "status 0. With --at-step, ranks that call muster.step stop after the same step instead of "
-      "by a\n"
-      "signal. cancel ends the program as CANCELLED. restart begins another attempt, which does "
-      "not\n"
-      "count as a restart after a failure. compare prints the differences between two programs, "
-      "or\n"
-      "attempts of them (train#1 train#2): times, steps, late ranks, settings.\n"
+      "stacks prints the stack of each rank, without stopping it. Equal stacks are printed\n"
+      "together, and the rarest stack is printed first. stop asks the ranks to exit; the program\n"
+      "succeeds if all of them exit with status 0. With --at-step, ranks that call muster.step\n"
+      "stop after the same step instead of by a signal. cancel ends the program as CANCELLED.\n"
+      "restart begins another attempt, which does not count as a restart after a failure. compare\n"
+      "prints the differences between two programs, or attempts of them (train#1 train#2): times,\n"
+      "steps, late ranks, settings.\n"
       "Examples:\n"
       "  muster programs show train\n"
       "  muster programs show train --attempt 2\n"

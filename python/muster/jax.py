@@ -72,7 +72,7 @@ def renew_preemption_sync(step: int | None = None) -> bool:
         raise RuntimeError("jax.distributed is not initialized")
     old, state.preemption_sync_manager = state.preemption_sync_manager, None
     if old is None:
-        raise RuntimeError("there was no preemption sync: jax_enable_preemption_service is off")
+        raise RuntimeError("there is no preemption sync manager, because jax_enable_preemption_service is off")
     if hasattr(old, "shutdown"):
         old.shutdown()
     del old  # this restores the SIGTERM handler, so it must precede the creation of the new wait
