@@ -142,7 +142,7 @@ struct configuration {
   std::vector<core::coordination::cluster_spec> clusters;
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Limits, host names and origins of HTTP. The server sets the other options.
+  /// Limits, host names and origins of HTTP. The server sets all remaining options.
   web::web_options web;
   tls_settings tls;
   connection_settings connections;

@@ -28,7 +28,7 @@ class store_assembly {
   blob_store& blobs() { return blobs_; }
 
   /// Restores the data directory, then declares the configured clusters.
-  /// @throws start_error as for data_directory, or for a declaration
+  /// @throws start_error like data_directory, or if a declaration is invalid
   void begin(std::string const& version);
   /// Called before the engine runs.
   void describe_history(std::function<std::optional<store_view::kept_history>()> by) {

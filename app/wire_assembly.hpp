@@ -1,5 +1,5 @@
-// gRPC: the main port, the clusters' ports, and their services. Owned by the composition root.
-// Engine thread, or any thread before it runs, unless stated otherwise.
+// The gRPC part of the server: the main port, the clusters' ports, and their services. Owned by the
+// composition root. Engine thread, or any thread before it runs, unless stated otherwise.
 #pragma once
 
 #include <memory>

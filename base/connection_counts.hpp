@@ -6,7 +6,7 @@
 namespace muster {
 
 struct connection_counts {
-  std::uint64_t half_open = 0;  // current number; the other counters are since the start
+  std::uint64_t half_open = 0;  // current number; all other counters count since the start
   // Closed connections, by reason:
   std::uint64_t header_timeout = 0;  // the first request or preface did not arrive in time
   std::uint64_t body_timeout = 0;    // a request body arrived too slowly

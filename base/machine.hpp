@@ -25,8 +25,9 @@ struct machine {
     std::uint64_t bytes = 0;
   };
 
-  std::string host{};                   // host name according to the reporting process
-  std::optional<double> cpu{}, cpus{};  // cores: busy since the previous sample, and usable
+  std::string host{};  // host name according to the reporting process
+  // Cores that were busy since the previous sample, and usable cores.
+  std::optional<double> cpu{}, cpus{};
   std::optional<std::uint64_t> memory{}, memory_total{};        // bytes
   std::optional<double> received{}, sent{}, read{}, written{};  // bytes per second
   std::vector<gpu> gpus{};

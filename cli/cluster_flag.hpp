@@ -15,8 +15,8 @@ namespace muster::cli {
 /// INVALID_ARGUMENT names the wrong part and the alternatives.
 muster::result<core::coordination::cluster_spec> parse_cluster(std::string_view text);
 
-/// Parses "KIND:…" or "KIND:…|key=value;…". The keys after the bar are name, every, timeout and
-/// those of --cluster. INVALID_ARGUMENT names the wrong part and a correction.
+/// Parses "KIND:…" or "KIND:…|key=value;…". The keys after the bar are name, every, timeout and the
+/// keys of --cluster. INVALID_ARGUMENT names the wrong part and a correction.
 muster::result<server::cluster_source> parse_cluster_from(std::string const& text);
 
 std::string to_string(core::coordination::cluster_spec const& spec);

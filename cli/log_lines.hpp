@@ -43,7 +43,7 @@ struct log_lines_read {
   bool ended = false;
 };
 /// Returns lines after `after`, or the newest `tail` lines unless `tail` is 0. Waits up to `wait`
-/// for a line. `id` is that of a closure or a job.
+/// for a line. `id` is the ID of a closure or a job.
 log_lines_read read_log_page(rest& server, std::string const& id, std::uint64_t after,
                              duration wait, std::uint64_t tail = 0);
 

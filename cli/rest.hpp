@@ -95,7 +95,7 @@ class rest {
   json::value post_once(std::string const& path, std::string body);
   void remove(std::string const& path);
   /// Sends the header If-None-Match unless `if_none_match` is empty. Without the header, the
-  /// request is repeatable, as in post_once(). Throws as send().
+  /// request can be repeated, like post_once(). Throws the same errors as send().
   muster::http_response put(std::string const& path, std::string body,
                             std::string const& if_none_match,
                             duration timeout = std::chrono::seconds(60));

@@ -12,7 +12,7 @@ void to_stderr(log_level level, std::string_view line) {
   static auto const logger = [] {
     auto l = std::make_shared<spdlog::logger>("muster",
                                               std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    // Same prefix as in the server's log.
+    // Uses the same prefix as the server's log.
     l->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l muster: %v", spdlog::pattern_time_type::utc);
     return l;
   }();

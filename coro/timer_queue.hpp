@@ -1,5 +1,5 @@
 // Deadlines of the engine thread: one heap and one gRPC alarm. With 10,000 workers, one gRPC alarm
-// or Asio timer per deadline would use a whole core. The resolution is 1 to 2 ms, that of gRPC's
+// or Asio timer per deadline would use a whole core. The resolution is 1 to 2 ms, as for gRPC's
 // alarms. The engine_context owns the queue; the user of a timer owns the timer. Engine thread
 // only.
 #pragma once

@@ -18,7 +18,7 @@ constexpr auto every = 1s;
 constexpr auto machines_every = 5s;
 // Limits per write. The rest is written next time.
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
-// Read at startup: one record per second, and the points shown per series.
+// Reads at startup one record per second, and the points that are shown for each series.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 

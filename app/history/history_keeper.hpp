@@ -69,7 +69,7 @@ class history_keeper {
   std::atomic<bool> keeps_ = false;
   std::uint64_t unreadable_reported_ = 0;
   std::uint64_t events_kept_ = 0;
-  std::map<std::string, std::uint64_t> spans_kept_;  // by cluster: where to continue
+  std::map<std::string, std::uint64_t> spans_kept_;  // position at which to continue, by cluster
   std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;
   core::time_point machines_kept_{};
 };

@@ -1,6 +1,6 @@
-// TCPStores of torch.distributed and their thread. Settings determine the main cluster's TCPStore,
-// and cluster declarations those of other clusters. Owned by the composition root. Main thread,
-// unless stated otherwise.
+// TCPStores of torch.distributed and their thread. The settings determine the main cluster's
+// TCPStore; declarations of other clusters determine their TCPStores. Owned by the composition
+// root. Main thread, unless stated otherwise.
 #pragma once
 
 #include <memory>

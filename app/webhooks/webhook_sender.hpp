@@ -58,7 +58,7 @@ class webhook_sender {
   // Used only by the sender's thread:
   http_client client_;
   std::vector<bool> fails_;
-  store_thread<std::string> thread_;  // last, because it uses the other members
+  store_thread<std::string> thread_;  // last member, because it uses all other members
 };
 
 }  // namespace muster::server

@@ -13,8 +13,8 @@ constexpr std::size_t logs_max = 64;
 constexpr std::size_t events_max = 200;  // the newest within the report's time
 constexpr std::size_t events_asked = 10'000;
 
-/// Returns the report. `path` is that of the program or job; `said` is an additional sentence for
-/// the head.
+/// Returns the report. `path` is the path of the program or job; `said` is an additional sentence
+/// for the head.
 std::string report_on_program(rest& server, std::string const& path, std::string const& said);
 std::string report_on_job(rest& server, std::string const& path, std::string const& said);
 /// @throws command_error (failed) if the cluster has no run with this number

@@ -29,7 +29,7 @@ json::object to_json(frame const& f);
 enum class order { task, running, rate, failed };
 order after(order o);
 
-/// Rates between frames, by incarnation: the rate of a replaced task starts again.
+/// Rates between frames, by incarnation, so that the rate of a replaced task starts again.
 class rates {
  public:
   /// Returns closures that a task finishes per second; negative if not known yet.

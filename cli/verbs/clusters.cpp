@@ -70,7 +70,7 @@ std::string how_told(std::string const& delivery) {
              : delivery;
 }
 
-// Returns the rules that differ from those of most clusters.
+// Returns the rules that differ from the usual rules.
 std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };

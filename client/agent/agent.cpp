@@ -241,7 +241,7 @@ void agent::close() {
     self->cut_all(ticket::cut::closed);
     self->engine_.tasks().spawn("agent", self->end(ended));
   });
-  waited.wait();  // no deadline: cancelled calls end immediately
+  waited.wait();  // no deadline is needed, because cancelled calls end immediately
 }
 
 coro::task<void> agent::end(std::shared_ptr<std::promise<void>> ended) {

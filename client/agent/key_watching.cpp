@@ -35,7 +35,7 @@ void key_watching::stop() {
   if (engine->running_in_this_thread()) return;
   over_.wait(held, [this] {
     return engine_ == nullptr;
-  });  // no deadline: a cancelled operation ends immediately
+  });  // no deadline is needed, because a cancelled operation ends immediately
 }
 
 void key_watching::begin(ticket* t) {

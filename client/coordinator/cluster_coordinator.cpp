@@ -74,7 +74,8 @@ boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeou
 bool cluster_coordinator::done() {
   auto& s = *session_;
   lock held(s.mutex_);
-  // No deadline: running calls are asked to stop and answer, or their worker is lost.
+  // No deadline is needed, because running calls are asked to stop, and each either answers or
+  // loses its worker.
   s.changed_.wait(held, [&s] { return s.ended_ || s.generation_.settled(); });
   s.raise_pending();
   return s.unfinished_ == 0;

@@ -233,7 +233,7 @@ per_worker_value cluster_coordinator::create(detail::request r) {
   auto const token = s.put_builder(std::move(r));
   auto const made = std::make_shared<detail::per_worker_handle const>(session_, token);
   std::unique_lock held(s.mutex_);
-  // No deadline: connect_timeout or the grace period ends the wait.
+  // No deadline is needed, because connect_timeout or the grace period ends the wait.
   s.changed_.wait(held, [&] { return s.answered(token); });
   s.check_created(token);
   return per_worker_value(made);

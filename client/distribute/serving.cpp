@@ -55,7 +55,7 @@ class stopping {
   stopping(stopping const&) = delete;
 
  private:
-  // No deadline: reads until the server has ended.
+  // Reads without a deadline, until the server has ended.
   void run() {
     std::uint64_t count = 0;
     while (::read(fd_, &count, sizeof count) == sizeof count || errno == EINTR) {

@@ -109,8 +109,8 @@ client_engine::~client_engine() {
   thread_.join();
 }
 
-// No shared subchannels: each attempt creates a connection, and the library determines the pauses.
-// No proxy: internal cluster traffic must not pass through it.
+// Disables shared subchannels, so that each attempt creates a connection and the library determines
+// the pauses. Disables proxies, because internal cluster traffic must not pass through a proxy.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(message_bytes_max);

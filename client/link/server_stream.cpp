@@ -73,7 +73,7 @@ coro::task<void> server_stream::write_all() {
       co_await call_.writes_done();
       co_return;
     } else {
-      co_await pending_.wait();  // no deadline: wake() is called for each message
+      co_await pending_.wait();  // no deadline is needed, because wake() is called for each message
     }
   }
 }

@@ -116,7 +116,7 @@ struct launchers::state {
       for (auto const& line : early.mapped()) tell(to, line);
   }
 
-  // No deadline: ranks can run indefinitely.
+  // There is no deadline, because ranks can run indefinitely.
   void read(std::shared_ptr<launcher> const& of, reader& r, std::function<void()> ended) {
     r.pipe.async_read_some(asio::buffer(r.buffer), [this, of, &r, ended = std::move(ended)](
                                                        error_code error, std::size_t n) mutable {

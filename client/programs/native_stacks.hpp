@@ -25,7 +25,8 @@ class native_stacks {
   static constexpr std::size_t text_bytes_max = std::size_t{64} << 10;  // per process
 
   /// `reader` is the command line of the reader process (read_samples); if empty, frames have no
-  /// names. `owner` is the reader's user and group; if empty, those of this process.
+  /// names. `owner` is the reader's user and group; if empty, this process's user and group are
+  /// used.
   native_stacks(std::vector<std::string> reader, std::optional<std::pair<uid_t, gid_t>> owner)
       : reader_(std::move(reader)), owner_(owner) {}
 

@@ -113,7 +113,7 @@ class rank_runner final : public rank_side {
   devices devices_;
   tunnels tunnels_;
   rank_table table_;
-  // By launcher: the order that stops its ranks when the worker leaves.
+  // For each launcher, the order that stops its ranks when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
   std::map<std::uint64_t, std::uint32_t> start_orders_;

@@ -352,8 +352,8 @@ void stack_files::ask(look& l) const {
   std::sort(l.all.begin(), l.all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
 }
 
-// Samples processes without a stack file while the others write. Then samples processes that have
-// not written.
+// While other processes write their stack files, samples the processes without a stack file. Then
+// samples the processes that have not written their file.
 void stack_files::look_from_outside(look& l, clock::time_point until) const {
   auto found = std::async(std::launch::async, [this, processes = l.ranks_without_stack(false),
                                                until] { return native_.of(processes, until); });

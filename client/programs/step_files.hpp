@@ -31,7 +31,7 @@ class step_files {
  public:
   static constexpr std::size_t marks_max = 64;
 
-  /// `owner` is the ranks' user and group, if they differ from those of this process.
+  /// `owner` is the ranks' user and group, if they differ from this process's user and group.
   /// @throws std::system_error, std::filesystem::filesystem_error
   step_files(std::filesystem::path directory, std::optional<std::pair<uid_t, gid_t>> owner);
 

@@ -48,7 +48,7 @@ struct other_slot {
 
 template <class T>
 T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {  // wraps around, as in numpy
+  if constexpr (std::is_integral_v<T>) {  // wraps around, like numpy
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
   } else {

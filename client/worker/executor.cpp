@@ -54,7 +54,7 @@ void executor::stop() {
 void executor::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    // No deadline: waits for jobs or stop().
+    // Waits without a deadline for jobs or stop().
     changed_.wait(
         lock, [this] { return stopping_ || (!queue_.empty() && executing_ < slots_ + waiting_); });
     if (stopping_) return;

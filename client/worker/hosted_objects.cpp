@@ -219,7 +219,8 @@ void hosted_objects::end() {
     o->stop.request_stop();
     o->wake.notify_all();
   }
-  // No deadline: worker::run() returns only after every function and method has returned.
+  // There is no deadline, because worker::run() returns only after every function and method has
+  // returned.
   none_left_.wait(held, [this] { return threads_.empty(); });
   held.unlock();
   join_over();
@@ -231,7 +232,7 @@ void hosted_objects::run(std::shared_ptr<hosted> const& o, bool makes) {
   std::unique_lock held(mutex_);
   for (;;) {
     ++o->idle;
-    // No deadline: waits for construction, calls, or drop().
+    // Waits without a deadline for construction, calls, or drop().
     o->wake.wait(held, [&] { return o->gone || (o->made && !o->orders.empty()); });
     --o->idle;
     if (o->gone) {

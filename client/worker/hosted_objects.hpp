@@ -83,7 +83,7 @@ class hosted_objects {
     std::deque<order> orders;  // limited by the server
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
-    // Engine thread: each caller's last number, and when it was used.
+    // Each caller's last number, and the time when it was used. Engine thread only.
     std::map<caller, std::pair<std::uint64_t, std::uint64_t>> last;
     std::uint64_t clock = 0;
   };

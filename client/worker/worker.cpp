@@ -138,7 +138,7 @@ class worker::runtime {
       });
     });
     while (!done_) {
-      std::uint64_t wakes = 0;  // no deadline: a worker runs until it is stopped
+      std::uint64_t wakes = 0;  // no deadline, because a worker runs until it is stopped
       if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
       if (!done_) engine.post([this] { apply_stops(); });
     }

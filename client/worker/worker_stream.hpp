@@ -157,7 +157,7 @@ class worker_stream final : stream_side {
   bool leave_asked_ = false;  // whether a drain has been or will be sent
   bool leaving_ = false;
   bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
-  // When leaving: time by which all ranks have exited.
+  // When the worker leaves, the time by which all ranks must have exited.
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // deadline for the welcome, then for leaving
   coro::timer beats_;

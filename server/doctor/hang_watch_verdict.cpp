@@ -1,4 +1,4 @@
-// The first conclusive evidence determines which rank the other ranks wait for.
+// The first conclusive piece of evidence determines which rank the other ranks wait for.
 #include <algorithm>
 #include <map>
 #include <optional>

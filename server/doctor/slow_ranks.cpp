@@ -21,7 +21,7 @@ double median_of(std::vector<double>& all) {
   return *middle;
 }
 
-// By rank: delays as shares of a step, for steps in which the rank reported.
+// For each rank, delays as fractions of a step, for the steps in which the rank reported.
 struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };

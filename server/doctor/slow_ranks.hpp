@@ -17,16 +17,16 @@ namespace muster::doctor {
 struct step_column {
   std::uint64_t step = 0;
   std::vector<std::uint32_t>
-      took{};  // by rank: microseconds since the rank's previous step; 0 if unknown
-  std::vector<std::int64_t> at{};  // by rank: arrival time on a common clock; 0 if unknown
+      took{};  // microseconds since each rank's previous step, indexed by rank; 0 if unknown
+  std::vector<std::int64_t> at{};  // arrival times on a common clock, indexed by rank; 0 if unknown
 };
 
 struct slow_rank {
   std::uint32_t rank = 0;
-  bool chronic = false;            // whether the rank is slow in most steps, not only in some
-  bool arrives_late = false;       // chronic: detected by late arrivals, not by step durations
-  std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
-  std::uint64_t step = 0;          // not chronic: the last slow step
+  bool chronic = false;        // whether the rank is slow in most steps, not only in some
+  bool arrives_late = false;   // if chronic, whether late arrivals showed this, not step durations
+  std::uint32_t permille = 0;  // if chronic, the median delay in thousandths of a step
+  std::uint64_t step = 0;      // if not chronic, the last slow step
   core::duration took{}, usual{};  // duration of `step`; median duration for other ranks
   std::uint32_t times = 0;
 

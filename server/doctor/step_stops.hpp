@@ -34,7 +34,8 @@ struct steps_held {
 struct stop_after {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  std::optional<std::uint64_t> step{};  // nothing: no agreement; waiting ranks continue
+  // Not set if there is no agreement; waiting ranks then continue.
+  std::optional<std::uint64_t> step{};
 };
 
 class step_stops {

@@ -120,7 +120,7 @@ class step_table {
     std::vector<std::uint32_t> types;
     std::vector<step_column> columns;  // sorted by step
     std::map<std::string, clock> clocks;
-    std::map<std::string, std::uint32_t> slow_before;  // by host: number of attempts
+    std::map<std::string, std::uint32_t> slow_before;  // number of attempts by host
     mutable std::optional<std::vector<slow_rank>> slow_known;
   };
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
@@ -137,7 +137,7 @@ class step_table {
   program const* find(core::program_id program, std::uint32_t attempt) const;
 
   std::map<core::program_id, program> programs_;
-  std::map<std::string, std::uint32_t> slow_runs_;  // by host: number of removed programs
+  std::map<std::string, std::uint32_t> slow_runs_;  // number of removed programs by host
 };
 
 }  // namespace muster::doctor

@@ -23,7 +23,7 @@ namespace muster::history {
 
 struct recorded_span {
   lane_key lane;
-  names::function function;  // empty name: several functions
+  names::function function;  // the name is empty if there are several functions
   span_view what;
 };
 

@@ -121,7 +121,8 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::optional<std::string> damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     coordination::cluster_fact f;
-    bool in_range = true;  // ignored: an unknown enumerator is replaced by the first one
+    // Ignored, because an unknown enumerator is replaced by the first enumerator.
+    bool in_range = true;
     if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
       damaged = key.substr(2);
       return false;

@@ -21,7 +21,7 @@ struct contents {
   /// At most 16 elements; the last is the sum of all further kinds.
   std::vector<entry_count> unknown;
   std::vector<std::string> notes;  ///< harmless irregularities, one line each
-  /// By hash: description of the value that refers to the blob.
+  /// For each blob hash, a description of the value that refers to the blob.
   std::map<std::string, std::string> blobs;
 
   std::uint64_t entries() const;

@@ -58,7 +58,8 @@ struct request_entry {
   std::uint32_t first = 0;
   accepted_entry what;
   std::vector<bool>
-      released;  // by closure: whether its client has released it, so that it has no slot
+      // Whether the closure's client has released it, so that it has no slot; indexed by closure.
+      released;
   bool changed = false;
 
   core::closure_id id(std::size_t i) const { return what.ids[i]; }

@@ -38,7 +38,7 @@ class connection_ends {
   std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, file_descriptor> watched_;  // guarded by mutex_
-  std::thread thread_;                                          // last: uses the other members
+  std::thread thread_;  // last member, because it uses all other members
 };
 
 }  // namespace muster::net

@@ -16,7 +16,7 @@
 namespace muster::net {
 
 struct tls_paths {
-  std::string certificate;  // PEM: the server's certificate, then intermediates
+  std::string certificate;  // the server's certificate, then intermediate certificates, in PEM
   std::string key;          // PEM, without a password
   std::string client_ca;    // PEM; if empty, clients are not asked for a certificate
 };
@@ -54,7 +54,7 @@ class tls_files {
   std::string seen_;  // signature of the files when last read; used by the thread
   mutable std::mutex mutex_;
   std::shared_ptr<tls_material const> current_;
-  std::jthread thread_;  // last: uses the other members
+  std::jthread thread_;  // last member, because it uses all other members
 };
 
 }  // namespace muster::net

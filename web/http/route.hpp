@@ -53,8 +53,8 @@ inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
                                                    "cluster name; default: the main cluster"};
 inline constexpr query_parameter limit_parameter{"limit", query_kind::number,
                                                  "entries per page; default 100", 1, page_max};
-/// `kinds`: the letters that a token can start with. `kind`: whether tokens contain a number or a
-/// text.
+/// `kinds` contains the letters that a token can start with. `kind` determines whether tokens
+/// contain a number or a text.
 constexpr query_parameter page_token_parameter(
     std::string_view kinds, query_kind kind = query_kind::page_token,
     std::string_view meaning = "next_page_token of the previous page") {

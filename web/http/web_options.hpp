@@ -122,7 +122,7 @@ struct web_options {
   std::uint64_t boot = 0;  // random; identifies this process
   external_services outlets;
   bool read_only = false;
-  std::string dashboard_dir;  // development only: serve the dashboard from this directory
+  std::string dashboard_dir;  // only for development, serves the dashboard from this directory
   std::string docs_dir;  // directory of the documentation site at /docs/; empty if there is none
   web_tls tls;
 };

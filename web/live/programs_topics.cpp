@@ -52,7 +52,7 @@ void copy_cluster(engine_services& services, program_copy& p) {
   if (p.program.coordination_cluster.empty() || !id) return;
   auto const views = all.current(*id).views();
   auto const now = services.coordination.now();
-  // Viewers must see immediately which agents the others are waiting for.
+  // Viewers must see immediately for which agents the other agents are waiting.
   p.agents = views.tasks(now, 0, p.ranks.size(), shortest_shown_wait);
   p.barriers = views.barriers_from(0, barriers_shown);
   std::erase_if(p.barriers, [now](auto const& b) {

@@ -40,7 +40,7 @@ using shared_text = std::shared_ptr<std::string const>;
 class topic {
  public:
   explicit topic(topic_name n) : topic(std::string(web::name(n))) {}
-  /// `seq` must not be less than that of any earlier topic with this name.
+  /// `seq` must not be less than the number of any earlier topic with this name.
   explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
@@ -95,7 +95,7 @@ class changing_rows : public topic {
   }
 
  protected:
-  /// Records the current sequence number as that of the last change.
+  /// Records the current sequence number as the number of the last change.
   std::uint64_t change() { return last_change_ = seq(); }
   void forget(Id id) {
     if (removed_.size() == removed_max) {

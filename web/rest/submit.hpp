@@ -16,9 +16,9 @@ struct scheduled {
   bool created = false;
 };
 
-/// Appends all closures or none to an open job. With `first`, skips closures at positions that the
-/// job already has. Errors: those of the core, RESOURCE_EXHAUSTED at the caller's limits, and
-/// UNAVAILABLE.
+/// Appends either all closures or no closures to an open job. With `first`, skips closures at
+/// positions that the job already has. Errors: those of the core, RESOURCE_EXHAUSTED at the
+/// caller's limits, and UNAVAILABLE.
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::caller who,
                                                core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});

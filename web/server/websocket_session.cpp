@@ -42,7 +42,7 @@ class websocket_session {
     if (!hello) co_return;
     bool const greeted = co_await write(*hello);
     if (!greeted) co_return;
-    // Each loop ends when the other ends. Neither consumes events that the other waits for.
+    // Each loop ends when the other loop ends. Neither consumes events that the other waits for.
     using namespace asio::experimental::awaitable_operators;
     auto both = read_loop() && write_loop();
     co_await std::move(both);

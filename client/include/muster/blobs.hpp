@@ -73,15 +73,16 @@ class blob_bytes {
 struct blobs_options {
   /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
-  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  /// TLS settings. By default, the environment's settings apply; without MUSTER_CA, plaintext is
+  /// used.
   tls_options tls = tls_options::from_environment();
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
   /// Cache size for fetched blobs, in bytes; the least recently used blob is evicted. 0 disables
   /// the cache.
   std::size_t cache_bytes_max = std::size_t{256} << 20;
-  /// How long put and get retry while the server is unreachable or full. The default equals that of
-  /// coordinator_options::session_grace.
+  /// How long put and get retry while the server is unreachable or full. The default is the same as
+  /// for coordinator_options::session_grace.
   std::chrono::milliseconds patience{60'000};
   /// Bytes of shared memory for other processes on this host. Blobs that do not fit are stored on
   /// the server. If unset, the limit is 4 GiB or, if smaller, half the memory of the machine or

@@ -199,7 +199,7 @@ class cluster_coordinator {
   /// independent. A call must not depend on the output of another call of the same gang.
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
-  /// @return the output handles, in the order of `members`
+  /// @return the output handles, ordered like `members`
   /// @throws wait_timeout, unavailable_error  see submit
   /// @throws std::invalid_argument  see submit; also if the number of tuples is 0 or above 1024
   template <class Result, class... Args>
@@ -210,7 +210,7 @@ class cluster_coordinator {
   /// Asynchronous version of submit_gang.
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
-  /// @return the output handles, in the order of `members`
+  /// @return the output handles, ordered like `members`
   template <class Result, class... Args>
   boost::asio::awaitable<std::vector<remote_value<Result>>> async_submit_gang(
       std::string function, std::vector<std::tuple<Args...>> members) {
@@ -253,7 +253,7 @@ class cluster_coordinator {
   /// Schedules one call for each tuple of arguments. The calls start together, as in submit_gang.
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
-  /// @return the output handles, in the order of `members`
+  /// @return the output handles, ordered like `members`
   /// @throws std::invalid_argument  see schedule; also if the number of tuples is 0 or above 1024
   template <class Result, class... Args>
   std::vector<remote_value<Result>> schedule_gang(std::string_view function,

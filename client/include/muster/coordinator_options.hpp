@@ -17,7 +17,8 @@ namespace muster {
 struct coordinator_options {
   /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
-  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  /// TLS settings. By default, the environment's settings apply; without MUSTER_CA, plaintext is
+  /// used.
   tls_options tls = tls_options::from_environment();
   /// Cluster name; if empty, the default cluster.
   std::string cluster{};

@@ -22,7 +22,7 @@ namespace muster {
 
 /// Selects the processes that run the worker function.
 enum class coordinator_mode {
-  /// One process runs the worker functions of all tasks; the others run standard servers.
+  /// One process runs the worker functions of all tasks; all other processes run standard servers.
   standalone_client,
   /// Every task runs the worker function, with its own server.
   independent_worker,

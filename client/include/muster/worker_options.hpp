@@ -18,7 +18,8 @@ struct worker_options {
   std::vector<std::string> servers{"127.0.0.1:8476"};
   /// Server addresses as one comma-separated string. If set, `servers` is ignored.
   std::string server{};
-  /// TLS settings; by default those of the environment, plaintext without MUSTER_CA.
+  /// TLS settings. By default, the environment's settings apply; without MUSTER_CA, plaintext is
+  /// used.
   tls_options tls = tls_options::from_environment();
   /// Cluster name; if empty, the cluster of the server's port.
   std::string cluster{};

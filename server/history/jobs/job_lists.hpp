@@ -1,6 +1,6 @@
-// Lists of jobs and sessions, such as running, ended and failed ones. Owned by a cluster's history;
-// engine thread only. Limit: one entry per job of the core. Each list except `page_of` visits all
-// entries.
+// Lists of jobs and sessions, for example of running, ended or failed jobs. Owned by a cluster's
+// history; engine thread only. Limit: one entry per job of the core. Each list except `page_of`
+// visits all entries.
 #pragma once
 
 #include <array>

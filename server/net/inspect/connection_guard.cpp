@@ -152,7 +152,7 @@ void connection_guard::make_room() {
   auto const max = static_cast<std::int64_t>(options_.memory_max);
   while (held_ > max || open_ > max / 2) {
     guarded_connection* most = nullptr;
-    // Identified connections are closed only if the others together hold little.
+    // Identified connections are closed only if all other connections together hold little memory.
     bool const spare = open_ > max / 2 || open_ > max / 8;
     for (auto const& [socket, c] : connections_) {
       if (c->cut_ || c->held_ == 0) continue;

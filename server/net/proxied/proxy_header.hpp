@@ -19,7 +19,7 @@ constexpr std::size_t proxy_signature_bytes = 12;
 struct proxy_header {
   enum class state {
     none,
-    partial,  // incomplete: at least `bytes` bytes are needed
+    partial,  // incomplete, because at least `bytes` bytes are needed
     whole,
     wrong
   };

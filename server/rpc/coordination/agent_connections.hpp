@@ -54,7 +54,7 @@ class agent_connections {
   std::vector<std::string> peers_;                // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_
 
-  net::connection_ends ends_;  // last: its thread uses the other members
+  net::connection_ends ends_;  // last member, because its thread uses all other members
 };
 
 }  // namespace muster::server

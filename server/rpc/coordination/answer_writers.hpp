@@ -59,7 +59,7 @@ class answer_writers {
   std::condition_variable_any work_;
   std::shared_ptr<batch> batch_;
 
-  std::vector<std::jthread> threads_;  // last: they use the other members
+  std::vector<std::jthread> threads_;  // last member, because the threads use all other members
 };
 
 }  // namespace muster::server

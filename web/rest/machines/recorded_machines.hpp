@@ -16,7 +16,7 @@ namespace muster::web {
 struct machine_filter {
   std::string task, host;
   /// Selects one machine for each of these hosts, because all workers of a host report the same
-  /// data. The machine is that of a listed worker, or of any worker if the list is empty. The
+  /// data. The machine must belong to a listed worker, or to any worker if the list is empty. The
   /// server's own machine is never selected, because its control group can differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 

@@ -67,7 +67,8 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// The cluster has the barriers of a running attempt; the record has those of an ended attempt.
+// The cluster has the barriers of a running attempt; the record has the barriers of an ended
+// attempt.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();
