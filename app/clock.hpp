@@ -1,5 +1,5 @@
-// The server's clock is steady and set to the wall clock once, so it never goes back and its values
-// can be displayed. It can also be fixed, to show a history. Immutable; any thread.
+// The server's clock is steady and set to the wall clock once, so it never decreases, and its
+// values can be displayed. It can also be fixed, to show a history. Immutable; any thread.
 #pragma once
 
 #include <algorithm>

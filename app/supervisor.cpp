@@ -30,7 +30,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
 constexpr int first_socket = 3;
-/// Maximum number of kept sockets. Above it, the next start opens new ones.
+/// Maximum number of kept sockets. Above this limit, the next start opens new sockets.
 constexpr std::size_t sockets_max = 4'096;
 constexpr auto pause_max = 30s;
 constexpr auto lived_well = 60s;

@@ -18,7 +18,7 @@ struct tpu_health {
   bool is_healthy = false;
 };
 
-/// Throws cluster_error: invalid if the resolver is of another kind, or if the TPU was not given by
+/// Throws cluster_error invalid if the resolver is of another kind, or if the TPU was not given by
 /// name.
 tpu_health health_of(cluster_resolver& resolver);
 /// Queries the API at each interval until the TPU is healthy. Throws as health_of(), and the errors
@@ -31,7 +31,7 @@ struct found_coordinator {
 };
 
 /// Returns the coordinator that runs next to a TPU, or nothing if the resolver is of another kind.
-/// Throws cluster_error: missing if no coordinator is named.
+/// Throws cluster_error missing if no coordinator is named.
 std::optional<found_coordinator> coordinator_beside_tpu(cluster_resolver& resolver);
 
 }  // namespace muster::cli

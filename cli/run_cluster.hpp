@@ -24,8 +24,8 @@ struct run_cluster {
   std::string origin;  // source for errors, such as "TF_CONFIG"
 };
 
-/// Returns the cluster of the flags, else of TF_CONFIG, else one local worker. Checks that the
-/// cluster is valid and contains the task.
+/// Returns the cluster from the flags, otherwise from TF_CONFIG, otherwise one local worker. Checks
+/// that the cluster is valid and contains the task.
 run_cluster find_cluster(run_sources const& sources);
 
 cluster_spec local_workers(std::vector<int> const& ports);

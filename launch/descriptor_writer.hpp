@@ -13,8 +13,8 @@ namespace muster::launch {
 
 class descriptor_writer {
  public:
-  /// Limit for full(). Text posted beyond it is still accepted, so that the last line of each
-  /// stream is not lost.
+  /// Limit for full(). Text posted beyond this limit is still accepted, so that the last line of
+  /// each stream is not lost.
   static constexpr std::size_t bytes_max = std::size_t{1} << 20;
 
   /// Called on the writer's thread while a lock is held. Callbacks must not call this object.

@@ -113,7 +113,8 @@ class follower {
   std::string const path_;
   rank_log_reader logs_;
   std::string told_, without_, hang_;
-  std::int64_t explained_ = 1;  // last attempt whose reason was printed; the first attempt has none
+  // Last attempt whose reason was printed; the first attempt has no reason.
+  std::int64_t explained_ = 1;
   int passed_on_ = 0;
 };
 

@@ -27,7 +27,7 @@ struct found {
   std::size_t others = 0;  // older subjects with this name
 };
 
-// Finds the subject by its ID, or else the newest with its name. `all` is a path such as
+// Finds the subject by its ID, otherwise the newest subject with this name. `all` is a path such as
 // /api/v1/programs, whose answers contain `key`.
 std::optional<found> find(rest& server, std::string const& all, std::string const& key,
                           postmortem_options const& o) {

@@ -157,7 +157,7 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
   return health.is_healthy ? exit_ok : exit_failed;
 }
 
-/// Reads device names, one per line. Throws cluster_error: missing if the file cannot be read.
+/// Reads device names, one per line. Throws cluster_error missing if the file cannot be read.
 std::vector<std::string> read_devices(std::string const& path) {
   std::ifstream file;
   if (path != "-") file.open(path);
@@ -169,8 +169,8 @@ std::vector<std::string> read_devices(std::string const& path) {
   return names;
 }
 
-/// Prints the count of each kind, such as {"TPU": 8}: of one host of a TPU, or else of the chosen
-/// task, or of all tasks.
+/// Prints the number of devices of each kind, such as {"TPU": 8}. For a TPU, counts one host;
+/// otherwise counts the chosen task, or all tasks.
 exit_status print_accelerators(cluster_resolver& resolver, resolve_options const& o) {
   auto const output = o.output;
   if (!o.devices.empty())
@@ -187,7 +187,7 @@ exit_status print_accelerators(cluster_resolver& resolver, resolve_options const
 }
 
 /// Prints the coordinator that runs next to a TPU, or else the leading task: ps 0, chief 0 or
-/// worker 0. Throws cluster_error: missing if there is none.
+/// worker 0. Throws cluster_error missing if there is no such task.
 exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
   auto const beside = coordinator_beside_tpu(resolver);
   auto const found = beside ? *beside : leading_task(resolver.cluster_spec());

@@ -23,8 +23,8 @@ class generation {
   /// Returns true if the user has cancelled the generation and it has not drained yet.
   bool cancelling() const { return cancelling_; }
   bool failed() const { return error_.has_value(); }
-  /// Returns the errors of this generation or, if it has none, of the newest generation that
-  /// failed.
+  /// Returns the errors of this generation or, if there are no errors, of the newest generation
+  /// that failed.
   std::vector<failure> const& failures() const { return failures_; }
 
   void cancel() { draining_ = cancelling_ = true; }

@@ -95,8 +95,8 @@ bool is_stopped(char state) {
   return state == 'T' || state == 't';
 }
 
-// Returns true if the process handles the signal, does not block it and has none pending. A pending
-// signal would survive an exec and kill the program.
+// Returns true if the process handles the signal and does not block it, and if no such signal is
+// pending. A pending signal would survive an exec and kill the program.
 bool takes(pid_t pid, int signal) {
   std::istringstream status(content("/proc/" + std::to_string(pid) + "/status"));
   bool caught = false, held = false;

@@ -102,7 +102,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
-  waited.wait();  // no deadline, because every operation has one
+  waited.wait();  // no deadline is needed, because every operation has a deadline
   return q->take();
 }
 

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::int64_t format = 1;
-constexpr std::string_view in_json = "json";  // encoding of JSON states; pickled states have none
+// Encoding of JSON states; pickled states have no encoding.
+constexpr std::string_view in_json = "json";
 constexpr std::string_view prefix = "checkpoint-", suffix = ".tmp";
 
 [[noreturn]] void fail(fs::path const& at) {

@@ -119,10 +119,10 @@ struct web_options {
   /// In tokens, `default` also refers to this cluster.
   std::string main_cluster = "default";
   std::string version = std::string(muster::version());
-  std::uint64_t boot = 0;  // random; identifies this process
+  std::uint64_t boot = 0;  // random number that identifies this process
   external_services outlets;
   bool read_only = false;
-  std::string dashboard_dir;  // only for development, serves the dashboard from this directory
+  std::string dashboard_dir;  // directory from which the dashboard is served, for development only
   std::string docs_dir;  // directory of the documentation site at /docs/; empty if there is none
   web_tls tls;
 };

@@ -20,7 +20,8 @@ std::string_view name(json_type t);
 
 /// Accepts exactly one value, without repeated members in an object or numbers outside the range of
 /// a double.
-/// @return nothing if the text is valid, else the problem with its position or the member's name.
+/// @return nothing if the text is valid, otherwise the problem with its position or the member's
+/// name.
 std::optional<problem> check_json(std::string_view text);
 /// Unlike check_json, accepts repeated members and numbers of any size, which some languages write.
 bool is_json(std::string_view text);
@@ -72,7 +73,7 @@ class json_walk {
 std::string decode_json_string(std::string_view literal);
 
 /// Converts JSON values into typed fields and records the first failure. Read all fields, then
-/// check failed() once. Each request has one. Web thread.
+/// check failed() once. Each request has its own object. Web thread.
 class json_check {
  public:
   bool failed() const { return failure_.has_value(); }

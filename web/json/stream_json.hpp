@@ -41,7 +41,7 @@ void members(member_list const& m, worker_history const& h);
 /// thread of its host or cluster. Concurrent spans use additional threads.
 class trace_json {
  public:
-  /// Limit for each task. Above it, spans overlap on the last thread.
+  /// Limit for each task. Above this limit, spans overlap on the last thread.
   static constexpr std::size_t threads_max = 64;
 
   struct span {

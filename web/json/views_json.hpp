@@ -52,7 +52,7 @@ void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::unmet_demand_view const& all);
 void members(member_list const& m, server::log_line const& l);
 void members(member_list const& m, server::closure_progress const& p);
-/// Writes the value unchanged if it is JSON, else as {"$bytes":"base64"}.
+/// Writes the value unchanged if it is JSON, otherwise as {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
 
 std::int64_t ms_since(core::time_point then, core::time_point now);

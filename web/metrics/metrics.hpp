@@ -1,4 +1,4 @@
-// Counters of the web layer itself. Each web_server has one. Web thread.
+// Counters of the web layer itself. Each web_server has its own counters. Web thread.
 #pragma once
 
 #include <array>

@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds stacks_wait{2000};
 struct stack_request {
   std::uint64_t round = 0;
   std::uint32_t attempt = 0;
-  std::vector<core::rank_view> ranks;  // live ranks only
+  std::vector<core::rank_view> ranks;  // contains live ranks only
 };
 
 muster::result<stack_request> ask_for_stacks(server::hub& h, core::program_id id) {

@@ -1,4 +1,4 @@
-// The services that all handlers can use. Each web_server has one. Web thread.
+// The services that all handlers can use. Each web_server has its own context. Web thread.
 #pragma once
 
 #include <chrono>

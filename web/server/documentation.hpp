@@ -19,7 +19,7 @@ class documentation {
   /// Longer files are answered 404.
   static constexpr std::size_t file_bytes_max = std::size_t{8} << 20;
 
-  /// @param directory the site; empty: /docs/ is a page that says how to get the site
+  /// @param directory the site; if empty, /docs/ is a page that explains how to get the site
   explicit documentation(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   /// Returns the response for a path under /docs, or nothing for other paths and missing files.

@@ -1,5 +1,5 @@
 // Reads the values of base/machine.hpp. Rates are relative to the previous reading, so the first
-// reading has none. Can block as long as the kernel or a driver does.
+// reading contains no rates. Can block as long as the kernel or a driver does.
 #pragma once
 
 #include <chrono>

@@ -87,7 +87,7 @@ class variable {
   bool valid() const noexcept { return core_ != nullptr; }
   /// Returns the shape.
   muster::shape const& shape() const { return core().shape(); }
-  /// Returns the name; empty if it has none.
+  /// Returns the name; empty if the variable has no name.
   std::string const& name() const { return core().name(); }
   /// Returns the task of each shard.
   std::vector<std::string> tasks() const {

@@ -29,9 +29,9 @@ class token_table {
   static constexpr std::size_t id_bytes_max = 64;
   static constexpr std::size_t clusters_max = 64;
 
-  // Apply an event. INVALID_ARGUMENT names the field; ALREADY_EXISTS and NOT_FOUND refer to the id.
-  // FAILED_PRECONDITION means that the token comes from the token file, or is the last admin token,
-  // without which no further token could be created.
+  // These functions apply an event. INVALID_ARGUMENT names the field; ALREADY_EXISTS and NOT_FOUND
+  // refer to the id. FAILED_PRECONDITION means that the token comes from the token file, or is the
+  // last admin token, without which no further token could be created.
   status step(create_token e, time_point now);
   status step(revoke_token const& e, time_point now);
   status step(rotate_token e);

@@ -58,8 +58,8 @@ struct config {
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);
-  /// Maximum dependencies of one failure; a failure with more is an ordinary error. Also the
-  /// maximum that a session counts; above it, the oldest is dropped.
+  /// Maximum dependencies of one failure; a failure with more dependencies is an ordinary error.
+  /// Also the maximum that a session counts; above this limit, the oldest dependency is dropped.
   std::size_t dependencies_max = 64;
   /// Declared jobs with their numbers of tasks. A lost dependency on any other task is an ordinary
   /// error. If empty, all tasks are accepted.
@@ -94,8 +94,8 @@ struct config {
   std::size_t queue_capacity_max = 16'777'216;
   /// Maximum closures known to the server. At the limit, the server behaves as at queue_capacity.
   std::size_t closures_max = 33'554'432;
-  /// At the limit, the oldest ended session or else the oldest finished job is forgotten; if there
-  /// is none, the new session is refused.
+  /// At the limit, the oldest ended session, otherwise the oldest finished job, is forgotten. If
+  /// there is neither, the new session is refused.
   std::size_t sessions_max = 20'000;
   /// At the limit, the oldest finished job is forgotten.
   std::size_t finished_jobs_max = 10'000;

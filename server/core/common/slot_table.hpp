@@ -37,7 +37,7 @@ class slot_table {
   }
   T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
 
-  /// REQUIRES (also for take()): the object exists.
+  /// REQUIRES, like take(): the object exists.
   T& at(Id id) {
     auto* found = find(id);
     check(found != nullptr, "the object with this id must exist");

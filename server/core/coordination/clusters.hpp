@@ -31,7 +31,7 @@ class clusters {
   result<cluster_id> find(std::string_view name) const;
   std::vector<cluster_id> ids() const;
   bool exists(cluster_id c) const { return all_.contains(c); }
-  /// REQUIRES (also below): the cluster exists.
+  /// REQUIRES, like the functions below: the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
   /// Returns the cluster's own port, or 0 if it has none.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }

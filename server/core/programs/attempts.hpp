@@ -32,7 +32,7 @@ class attempts {
   }
   /// Asks all living ranks to end. They are killed after the grace period.
   void stop(program& p, duration grace);
-  /// REQUIRES, also for all functions below: the rank is alive.
+  /// REQUIRES, like all functions below: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   /// Returns a rank that is not known to be dead and whose worker has been disconnected for at

@@ -73,7 +73,7 @@ struct seat {
 struct ended_attempt {
   program_attempt_view about{};
   std::vector<seat> seats{};
-  /// Limit for all earlier attempts of a program. Above it, the oldest seats are dropped.
+  /// Limit for all earlier attempts of a program. Above this limit, the oldest seats are dropped.
   static constexpr std::size_t seats_max = 8'192;
 };
 

@@ -89,7 +89,7 @@ struct closure_record {
   bool exclusive : 1 = false;  // whether the worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // owned by values/
   release_reason why_released : 4 = {};         // set in a free slot
-  // Ran in an earlier server process; the worker may still run it.
+  // Whether the closure ran in an earlier server process; the worker may still run it.
   bool restored : 1 = false;
   bool noted : 1 = false;      // if running, whether a fact records this
   bool waits : 1 = false;      // if running, whether it waits for a value without a slot

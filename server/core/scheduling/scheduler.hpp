@@ -29,7 +29,7 @@ class scheduler {
 
   /// In a new placement class, sessions take turns in ascending order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// REQUIRES (also for clear_queues): none of the session's closures is queued or deferred.
+  /// REQUIRES, like clear_queues: no closure of the session is queued or deferred.
   void close(session_number n);
   void end_turns(session_number n);
   void clear_queues(session_number n);

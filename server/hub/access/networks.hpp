@@ -21,7 +21,8 @@ struct network {
 /// Errors: INVALID_ARGUMENT in one line.
 muster::result<network> parse_network(std::string_view text);
 constexpr std::size_t networks_max = 64;
-/// Errors: INVALID_ARGUMENT, also for more than `networks_max` networks.
+/// Fails with INVALID_ARGUMENT if a network is malformed or there are more than `networks_max`
+/// networks.
 muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
 bool any_contains(std::vector<network> const& all, std::string_view address);
 

@@ -97,9 +97,9 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool drained_ = false;  // whether all closures have ended since the session was sealed
   bool closing_ = false;  // true if only pending messages will be sent
   std::vector<core::function_id> functions_;  // indexed by the client's numbers
-  /// Maximum number of undelivered outcomes. Above it, the stream is not read. Closures in the core
-  /// can still end, so out_ is bounded by this limit plus the queue's capacity and the running
-  /// closures.
+  /// Maximum number of undelivered outcomes. Above this limit, the stream is not read. Closures in
+  /// the core can still end, so out_ is bounded by this limit plus the queue's capacity and the
+  /// running closures.
   std::size_t outcomes_max_ = 0;
 
   bool reports_queue_ = false;

@@ -39,8 +39,8 @@ enum class op : std::uint8_t {
 };
 std::string_view name(op what);
 
-/// The data after a command byte: `words` strings (a key, then values), then a number. If
-/// `counted`, a count precedes the strings and says how often they repeat.
+/// The data after a command byte: `words` strings (a key, then values), then a number. If `counted`
+/// is set, a count precedes the strings and states how often they repeat.
 struct shape {
   unsigned words = 0;
   bool counted = false;

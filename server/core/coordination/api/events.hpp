@@ -21,7 +21,7 @@ struct create_cluster {
 /// Replaces the cluster's declaration, except its name. The new declaration takes effect
 /// immediately if no task has registered and no call waits (keys are kept), or if the generation
 /// has ended and can be renewed; otherwise with the next generation. Fails like create_cluster.
-/// REQUIRES (also below): the cluster exists.
+/// REQUIRES, like the events below: the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;

@@ -74,7 +74,7 @@ class barrier_table {
   /// References are valid until the barrier is removed.
   barrier const* find(std::string_view id) const;
   barrier const* find(barrier_number n) const { return all_.find(n); }
-  /// REQUIRES (also below): the barrier exists.
+  /// REQUIRES, like the functions below: the barrier exists.
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
   std::list<barrier_number> const& finished() const { return finished_; }  // oldest first

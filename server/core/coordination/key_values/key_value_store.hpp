@@ -62,7 +62,7 @@ class key_value_store {
   void withdraw(key_wait_id id, call_id call);
   waiters wake(std::string_view key);
   std::map<std::string, key_wait_id, std::less<>> const& waiting() const { return waiting_; }
-  /// REQUIRES (also below): calls wait for this key.
+  /// REQUIRES, like the functions below: calls wait for this key.
   waiters const& waiting_at(key_wait_id id) const { return waits_.at(id).calls; }
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }

@@ -59,7 +59,7 @@ class task_registry {
   std::size_t in_error() const { return in_error_; }
   std::size_t ever_connected() const { return ever_connected_; }
 
-  // REQUIRES (also below): t < size().
+  // REQUIRES, like the functions below: t < size().
   void seen(task_index t, time_point now) { tasks_[t].last_seen = now; }
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
@@ -78,7 +78,7 @@ class task_registry {
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// REQUIRES (also for keep_alive): the task is connected.
+  /// REQUIRES, like keep_alive: the task is connected.
   void beat(task_index t, time_point now);
   void keep_alive(task_index t, time_point now);
   /// Adds `lost` to the timeouts of all tasks. Afterwards no task counts as silent for longer than

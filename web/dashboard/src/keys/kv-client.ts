@@ -33,7 +33,7 @@ export async function readFolder(path: string): Promise<Folder> {
   return { folders: json.folders, keys: json.keys, next: json.next_page_token ?? '' };
 }
 
-// Returns 'gone' for a deleted key, so that polling continues, because the key may be set again.
+// Returns 'gone' for a deleted key. Polling then continues, because the key may be set again.
 export async function readValue(path: string): Promise<KeyValue | 'gone'> {
   try {
     const response = await ask(path);

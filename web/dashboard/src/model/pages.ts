@@ -10,7 +10,7 @@ interface PageRow {
   title: string;
   rail?: string; // missing if only other pages link to this page
   group?: Group; // section of the rail; if missing, the page is above all sections
-  key?: string; // pressed after "g"
+  key?: string; // key that opens the page when pressed after "g"
   find?: string; // label of the search field; if missing, there is no field
   cluster?: boolean; // the page shows one selectable cluster
   topics: readonly Topic[];

@@ -57,7 +57,7 @@ export function useMachines(p: ProgramView, ranks: readonly RankView[], range: R
   return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
 }
 
-// Reads samples within the range from history, else the newest samples, which every server has.
+// Reads samples within the range from history, otherwise the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
   const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;

@@ -106,7 +106,7 @@ export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
     .map(([name, n]) => `${count(n)} ${name}`)
     .join(', ');
 
-// Failures come first.
+// Order in which states are listed; failures come first.
 const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];
 export function byState(ranks: readonly RankView[]): [state: RankState, n: number][] {
   const n = new Map<RankState, number>();

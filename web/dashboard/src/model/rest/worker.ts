@@ -8,14 +8,14 @@ export interface Use {
   total: number;
 }
 
-// Slots come first.
+// Returns the worker's resource usage; slots come first.
 export function uses(w: WorkerView): Use[] {
   const slots = { name: 'slots', used: Math.min(w.running, w.slots), total: w.slots };
   const named = Object.entries(w.resources ?? {}).map(([name, { total, free }]) => ({ name, used: free === undefined ? 0 : total - free, total }));
   return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-// The most severe reason comes first.
+// Returns everything that is wrong with the worker, most severe first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
   if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'had an error', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
