@@ -24,7 +24,7 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
       }
     >
       {mine.length === 0 ? (
-        <p class="calm">No recent events of this task.</p>
+        <p class="calm">No recent events for this task.</p>
       ) : (
         <Table testid="its-events">
           {shown.map((e) => (
