@@ -20,6 +20,7 @@ from muster.worker.context import waiting
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
 
+    from muster._pickled.uploads import Uploadable
     from muster.coordinator.options import CoordinatorWords
 
     P = ParamSpec("P")
@@ -119,10 +120,12 @@ class Executor(concurrent.futures.Executor):
     Args:
         server: The address "host:port", or several addresses. None has the same meaning as for
             :class:`muster.ClusterCoordinator`.
+        upload: Modules for all calls of this executor. See `ClusterCoordinator.options`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
-        TypeError: An option is unknown.
+        TypeError: An option is unknown, or an element of `upload` is neither a module nor a path.
+        FileNotFoundError: A path of `upload` does not exist.
         ValueError: An option or the address is invalid, or `continue_on_error` is False.
 
     Example:
@@ -134,12 +137,12 @@ class Executor(concurrent.futures.Executor):
         ```
     """
 
-    def __init__(self, server: str | Sequence[str] | None = None,
-                 **options: Unpack[CoordinatorWords]) -> None:
+    def __init__(self, server: str | Sequence[str] | None = None, *,
+                 upload: Sequence[Uploadable] = (), **options: Unpack[CoordinatorWords]) -> None:
         check_names("Executor", options, CoordinatorOptions)
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: must be True, because each future of an executor has its own error")
-        self._coordinator = ClusterCoordinator(server, **options)
+        self._coordinator = ClusterCoordinator(server, upload=upload, **options)
         self._lock: Any = threading.Lock()  # protects the fields below
         self._shut_down = False
         self._futures: set[_Future] = set()

@@ -28,6 +28,7 @@ from muster.worker.context import waiting
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from muster._pickled.uploads import Uploadable
     from muster.coordinator.options import CoordinatorWords
 
 
@@ -44,6 +45,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         nesting_level: Nesting level of the backend. joblib sets it.
         initializer: Function that is called once in each worker process, before the first call in this process.
         initargs: Arguments of `initializer`.
+        upload: Modules that all calls can import. See `ClusterCoordinator.options`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
     """
 
@@ -54,11 +56,13 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def __init__(self, server: str | None = None, nesting_level: int | None = None,
                  *, initializer: Callable[..., Any] | None = None,
-                 initargs: Sequence[Any] = (), **options: Unpack[CoordinatorWords]) -> None:
+                 initargs: Sequence[Any] = (), upload: Sequence[Uploadable] = (),
+                 **options: Unpack[CoordinatorWords]) -> None:
         super().__init__(nesting_level=nesting_level)
         check_names("joblib's backend 'muster'", options, CoordinatorOptions)
         self._server = server
         self._options: CoordinatorWords = {"name": "joblib", **options}
+        self._upload = upload
         self._initializer = Initializer(initializer, initargs) if initializer is not None else None
         self._executor: Executor | None = None
         self._waiting: waiting | None = None
@@ -80,7 +84,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def _pool(self) -> Executor:
         if self._executor is None:
-            self._executor = Executor(self._server, **self._options)
+            self._executor = Executor(self._server, upload=self._upload, **self._options)
         return self._executor
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:

@@ -30,7 +30,7 @@ def square(x: int) -> int:
 
 def main() -> int:
     with muster.LocalCluster(workers=2, labels={"zone": "a"}) as local:
-        c: muster.ClusterCoordinator = local.coordinator(name="typed", continue_on_error=True)
+        c: muster.ClusterCoordinator = local.coordinator(name="typed", continue_on_error=True, upload=[muster])
         value = c.schedule(square, args=(2,))
         number: int = value.fetch(timeout=5)
         other: muster.RemoteValue[int] = c.options(retries=2, resources={"gpu": 1}).schedule(square, (value,))
@@ -44,7 +44,7 @@ def main() -> int:
         print(w.shape, e.dtype, update, saved)
         for done in muster.as_completed([value, other]):
             number += done.fetch()
-    with muster.Executor("127.0.0.1:8476", name="typed") as executor:
+    with muster.Executor("127.0.0.1:8476", name="typed", upload=[muster]) as executor:
         number += executor.submit(square, 3).result()
         total: int = sum(executor.map(square, range(3)))
     with muster.Agent("127.0.0.1:8476", task="worker:0", heartbeat_timeout=5) as agent:

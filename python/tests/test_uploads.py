@@ -11,9 +11,11 @@ import types
 import zipfile
 from typing import Any, Iterator
 
+import joblib
 import pytest
 
 import muster
+import muster.joblib
 from conftest import Cluster
 from muster._pickled import uploads as zipped
 from muster.coordinator.objects import SessionObjects
@@ -64,6 +66,21 @@ def test_uploaded_module_is_imported(cluster: Cluster, here: pathlib.Path) -> No
     assert c.schedule(module.f, args=(first,)).fetch(20) == 9
     kept = c.create_per_worker_value(module.f, args=(5,))
     assert c.schedule(lambda k, x: k + x, args=(kept, 1)).fetch(20) == 16
+
+
+def test_executor_uploads_modules_for_all_calls(cluster: Cluster, here: pathlib.Path) -> None:
+    write(here, sent_by_executor="def f(x):\n    return x * 3\n")
+    module = importlib.import_module("sent_by_executor")
+    with muster.Executor(cluster.server.grpc, upload=[module]) as executor:
+        assert executor.submit(module.f, 2).result(20) == 6
+        assert list(executor.map(module.f, range(3))) == [0, 3, 6]
+
+
+def test_joblib_uploads_modules_for_all_calls(cluster: Cluster, here: pathlib.Path) -> None:
+    write(here, sent_by_joblib="def f(x):\n    return x * 3\n")
+    module = importlib.import_module("sent_by_joblib")
+    with joblib.parallel_config(backend="muster", server=cluster.server.grpc, upload=[module]):
+        assert joblib.Parallel(n_jobs=2)(joblib.delayed(module.f)(i) for i in range(3)) == [0, 3, 6]
 
 
 def test_nested_packages_are_uploaded_with_their_files(cluster: Cluster, here: pathlib.Path) -> None:

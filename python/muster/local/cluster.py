@@ -22,6 +22,7 @@ from muster.rest.http import NoServer, ServerError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from muster._pickled.uploads import Uploadable
     from muster.worker.options import LocalWords
 
 START_TIMEOUT = 30.0
@@ -121,11 +122,13 @@ class LocalCluster(Hints):
         self._process.stdin.close()
         self._process.stdout.close()
 
-    def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
+    def coordinator(self, *, upload: Sequence[Uploadable] = (),
+                    **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
         """Opens a coordinator of this cluster. The cluster runs at least until the coordinator and its values are no
         longer referenced.
 
         Args:
+            upload: Modules for all calls of the coordinator. See `ClusterCoordinator.options`.
             **options: Options of :class:`muster.CoordinatorOptions`.
 
         Returns:
@@ -133,7 +136,7 @@ class LocalCluster(Hints):
         """
         plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
         plaintext.update(options)
-        made = ClusterCoordinator(self.address, **plaintext)
+        made = ClusterCoordinator(self.address, upload=upload, **plaintext)
         made._owner.keep(self)
         return made
 
