@@ -60,8 +60,9 @@ def _reap(control: socket.socket, children: dict[int, Left], gone: list[Left]) -
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
+        left = children.pop(pid, None)  # before `sendall`, which can fail: `serve` must not kill a reaped PID
         control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))  # before reading its pipes
-        if (left := children.pop(pid, None)) and left.take_rest():
+        if left and left.take_rest():
             gone.append(left)
             if len(gone) > LEFT_MAX:
                 gone.pop(0).forget()

@@ -368,6 +368,21 @@ def test_pipes_of_the_child_that_exited_first_are_closed(monkeypatch: pytest.Mon
         os.close(fd)
 
 
+def test_reaped_child_is_forgotten_if_the_worker_has_exited() -> None:
+    """The fork server kills its remaining children when it exits, and a reaped child cannot be killed."""
+    ours, theirs = socket.socketpair()
+    ours.close()
+    ends = pipes()
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    left = Left(ends)
+    remaining = {child.pid: left}
+    with theirs, pytest.raises(BrokenPipeError):
+        forkserver._reap(theirs, remaining, [])
+    left.forget()
+    assert remaining == {}
+
+
 def test_reader_that_does_not_read_delays_others_only_briefly() -> None:
     reading, writing = os.pipe()
     began = time.monotonic()
