@@ -165,10 +165,20 @@ class Executor(concurrent.futures.Executor):
         """Returns the number of calls that the connected workers can run at the same time, at least 1. Dask reads this
         property.
         """
+        slots = self._slots()
+        return max(1, slots if slots is not None else os.cpu_count() or 1)
+
+    def _slots(self) -> int | None:
+        """Returns the number of calls that the connected workers can run at the same time, or None if the server is too
+        old to report it.
+
+        Raises:
+            UnavailableError: There is no connection, or the session has ended.
+        """
         session = self._coordinator._session
         session.wait_open()
         slots: int | None = session.link.capacity(session.id)
-        return max(1, slots if slots is not None else os.cpu_count() or 1)
+        return slots
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:

@@ -13,6 +13,8 @@ Example:
 """
 from __future__ import annotations
 
+import concurrent.futures
+import multiprocessing
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any, Callable, Sequence
@@ -22,6 +24,7 @@ from joblib.parallel import AutoBatchingMixin, ParallelBackendBase
 
 from muster._pickled.names import display_name
 from muster.coordinator.options import CoordinatorOptions, check_names
+from muster.errors import UnavailableError
 from muster.executor import Executor
 from muster.worker.context import waiting
 
@@ -35,10 +38,10 @@ if TYPE_CHECKING:
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """Runs the calls of ``joblib.Parallel`` on the cluster.
 
-    `n_jobs=-1` uses all workers of the job, whether connected or not. The number of workers is declared by the
-    coordinator (``num_workers=``) or the cluster; otherwise it is the highest index plus one. `n_jobs=-2` uses one
-    worker fewer. Short calls are sent in batches. As with joblib's own backends, do not change an array while calls
-    that use it are being submitted.
+    `n_jobs=-1` means the number of calls that the connected workers can run at the same time, and at least the option
+    `num_workers`. `n_jobs=-2` means one call fewer. If no worker is connected, ``joblib.Parallel`` waits for a worker,
+    logs the reason after five seconds, and obeys its argument `timeout`. Short calls are sent in batches. As with
+    joblib's own backends, do not change an array while calls that use it are being submitted.
 
     Args:
         server: "host:port". None has the same meaning as for :class:`muster.ClusterCoordinator`.
@@ -92,8 +95,35 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
             return n_jobs
-        workers: int = self._pool().submit(workers_of_job).result()
+        workers = self._workers()
         return max(1, workers if n_jobs is None else workers + 1 + n_jobs)
+
+    def _workers(self) -> int:
+        """Returns the number of calls that the connected workers can run at the same time, or `num_workers` if it is
+        greater. Waits while no worker is connected.
+
+        Raises:
+            multiprocessing.TimeoutError: No worker has connected within the timeout of ``joblib.Parallel``.
+        """
+        pool = self._pool()
+        try:
+            slots = pool._slots() or 0
+        except UnavailableError:  # the call below waits for a new connection
+            slots = 0
+        workers = max(slots, self._options.get("num_workers", 0))
+        if workers > 1:
+            return workers
+        # joblib runs everything in this process if there is a single job. A worker also knows about tasks that have not
+        # connected yet.
+        timeout = getattr(getattr(self, "parallel", None), "timeout", None)
+        future = pool.submit(workers_of_job)
+        try:
+            return max(workers, future.result(timeout))
+        except concurrent.futures.TimeoutError as error:
+            raise multiprocessing.TimeoutError(  # as joblib does for its calls
+                f"the number of workers for n_jobs is unknown: {error}") from None
+        finally:
+            future.cancel()
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: Any = None, require: Any = None, *,
                   initializer: Callable[..., Any] | None = None, initargs: Sequence[Any] = (), verbose: int = 0,

@@ -1,6 +1,8 @@
 """The arguments of joblib's backend."""
 from __future__ import annotations
 
+import concurrent.futures
+import multiprocessing
 import pathlib
 import sys
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import muster
 import muster.joblib
 from conftest import Cluster, until
+from muster.coordinator import session_waits
 
 
 def prepare(factor: int) -> None:
@@ -72,3 +75,39 @@ def test_running_calls_end_when_another_call_fails(address: str, tmp_path: pathl
     with joblib.parallel_config(backend="muster", server=address), pytest.raises(KeyError):
         joblib.Parallel(n_jobs=2, batch_size=1)(joblib.delayed(fails)(i) for i in range(2))
     until(cancelled.exists, "the other call is cancelled")
+
+
+def test_all_jobs_are_counted_without_a_call(address: str) -> None:
+    with joblib.parallel_config(backend="muster", server=address), joblib.Parallel(n_jobs=-1) as parallel:
+        made = parallel._backend._pool()._coordinator._session
+        assert parallel._effective_n_jobs() == 2
+        assert made._last_token == 0
+
+
+def test_threads_of_a_worker_count_as_jobs(make_cluster: Any) -> None:
+    made: Cluster = make_cluster()
+    made.add("--threads", "3")
+    with joblib.parallel_config(backend="muster", server=made.server.grpc):
+        assert joblib.effective_n_jobs(-1) == 3 and joblib.effective_n_jobs(-2) == 2
+
+
+def test_timeout_applies_while_no_worker_is_connected(make_cluster: Any) -> None:
+    made: Cluster = make_cluster()
+    with joblib.parallel_config(backend="muster", server=made.server.grpc):
+        with pytest.raises(multiprocessing.TimeoutError, match="within 1 s: .*no worker is connected"):
+            joblib.Parallel(n_jobs=-1, timeout=1)(joblib.delayed(abs)(i) for i in range(4))
+
+
+def test_reason_is_logged_while_no_worker_is_connected(make_cluster: Any, caplog: pytest.LogCaptureFixture,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_waits, "LOOK_EVERY", 0.2)
+    made: Cluster = make_cluster()
+    with joblib.parallel_config(backend="muster", server=made.server.grpc), concurrent.futures.ThreadPoolExecutor() as threads:
+        backend, _ = joblib.parallel.get_active_backend()
+        counted = threads.submit(backend.effective_n_jobs, -1)
+        try:
+            until(lambda: "no worker can run a closure" in caplog.text, "the reason is logged")
+            made.add("--processes", "2")
+            assert counted.result(20) == 2
+        finally:
+            backend.abort_everything()
