@@ -111,7 +111,7 @@ def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Fu
 
 
 class Executor(concurrent.futures.Executor):
-    """A :class:`concurrent.futures.Executor` whose calls run on the cluster.
+    """A `concurrent.futures.Executor` whose calls run on the cluster.
 
     Calls fail independently, and each future raises the error of its own call. A call can be cancelled only while no
     worker has reported that it has started the call. The program exits only after its submitted calls have ended.
@@ -119,9 +119,9 @@ class Executor(concurrent.futures.Executor):
 
     Args:
         server: The address "host:port", or several addresses. None has the same meaning as for
-            :class:`muster.ClusterCoordinator`.
+            `muster.ClusterCoordinator`.
         upload: Modules for all calls of this executor. See `ClusterCoordinator.options`.
-        **options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of `muster.CoordinatorOptions`.
 
     Raises:
         TypeError: An option is unknown, or an element of `upload` is neither a module nor a path.
@@ -244,14 +244,14 @@ class Executor(concurrent.futures.Executor):
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: float | None = None, chunksize: int | None = None,
             buffersize: int | None = None) -> Iterator[T]:
-        """Returns an iterator over the results in input order. See :meth:`muster.ClusterCoordinator.map`.
+        """Returns an iterator over the results in input order. See `muster.ClusterCoordinator.map`.
 
         Args:
             fn: A callable.
             *iterables: The n-th call receives the n-th element of each iterable.
             timeout: Seconds from the call of `map` after which the iterator raises WaitTimeout. None means no limit.
             chunksize: Number of calls that are sent together as a chunk. None has the same meaning as for
-                :meth:`muster.ClusterCoordinator.map`.
+                `muster.ClusterCoordinator.map`.
             buffersize: Number of chunks that are submitted ahead of the results that you have read. None means all
                 chunks.
 

@@ -44,12 +44,12 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
     joblib's own backends, do not change an array while calls that use it are being submitted.
 
     Args:
-        server: "host:port". None has the same meaning as for :class:`muster.ClusterCoordinator`.
+        server: "host:port". None has the same meaning as for `muster.ClusterCoordinator`.
         nesting_level: Nesting level of the backend. joblib sets it.
         initializer: Function that is called once in each worker process, before the first call in this process.
         initargs: Arguments of `initializer`.
         upload: Modules that all calls can import. See `ClusterCoordinator.options`.
-        **options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of `muster.CoordinatorOptions`.
     """
 
     supports_retrieve_callback = True

@@ -1,4 +1,4 @@
-"""Cluster resolvers with TensorFlow's interface. See :func:`resolver`."""
+"""Cluster resolvers with TensorFlow's interface. See `resolver`."""
 from __future__ import annotations
 
 import http.server

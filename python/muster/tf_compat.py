@@ -53,11 +53,11 @@ class ParameterServerStrategy:
     """A parameter-server strategy. The tasks of the job `ps` store its variables.
 
     Args:
-        cluster_resolver: A resolver, for example from :func:`muster.resolver`. Variables are placed on the tasks of its
+        cluster_resolver: A resolver, for example from `muster.resolver`. Variables are placed on the tasks of its
             job ``ps`` in turn. If there is no resolver or no job ``ps``, variables are placed on ``ps:0``.
         variable_partitioner: Partitioner that splits variables by rows, for example ``muster.MinSizePartitioner``.
         server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, otherwise ``127.0.0.1:8476``.
-        **options: Options of :class:`muster.ClusterCoordinator`.
+        **options: Options of `muster.ClusterCoordinator`.
     """
 
     num_replicas_in_sync = 1
@@ -367,7 +367,7 @@ def _tpu_resolver(tpu: Any = None, zone: str | None = None, project: str | None 
                   credentials: Any = "default", service: Any = None, discovery_url: str | None = None,
                   **more: Any) -> Any:
     """Creates a resolver from the arguments of TPUClusterResolver. `more` contains the arguments `list_devices` and
-    `start_coordinator` of :func:`muster.resolver`.
+    `start_coordinator` of `muster.resolver`.
     """
     if isinstance(tpu, (list, tuple)):
         if not tpu:

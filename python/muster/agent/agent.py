@@ -45,7 +45,7 @@ class TaskStates(list[TaskState]):
     """List of all tasks of the cluster at one moment.
 
     Attributes:
-        version: Version of the list, which increases with every change. Pass it to :meth:`Agent.wait_for_tasks`.
+        version: Version of the list, which increases with every change. Pass it to `Agent.wait_for_tasks`.
     """
 
     version = 0
@@ -160,7 +160,7 @@ class Agent(Keys):
                 INVALID_ARGUMENT if the cluster does not contain the task. FAILED_PRECONDITION if the agent is
                 connected, connecting or closed.
             AgentError: FAILED_PRECONDITION if the run was failed during the registration, for example by
-                :meth:`CoordinationClient.fail`.
+                `CoordinationClient.fail`.
         """
         given, self._given_incarnation = self._given_incarnation, 0
         self._at.connect(self.connect_timeout if timeout is None else timeout, given)

@@ -108,7 +108,7 @@ class Scheduling(Hints):
                 is sent to each worker once. Workers import these modules in preference to their own. The modules are
                 added to the uploads of this object.
             name: Display name of the calls, in place of the function name. 1 to 256 bytes.
-            **changes: Fields of :class:`muster.ClosureOptions`. Fields that are not given keep their value.
+            **changes: Fields of `muster.ClosureOptions`. Fields that are not given keep their value.
 
         Returns:
             An object with the methods `submit`, `schedule`, `map` and others, which uses the same session.
@@ -435,7 +435,7 @@ class ClusterCoordinator(Scheduling, State):
         server: "host:port", or several addresses, which are tried in turn. None means, in a function on a worker, the
             server and cluster of this worker, with the worker's token and TLS files; elsewhere 127.0.0.1:8476.
         upload: Modules for all calls of this coordinator. See `options`.
-        **options: Fields of :class:`muster.CoordinatorOptions`.
+        **options: Fields of `muster.CoordinatorOptions`.
 
     Raises:
         TypeError: An option is unknown.
@@ -708,7 +708,7 @@ class ClusterCoordinator(Scheduling, State):
             kwargs: Keyword arguments of the constructor.
             task: Task of the object, for example "ps:0". The task can connect later. If None, the object is created on
                 the connected task with the fewest objects that can run `cls`.
-            name: Name by which other programs find the object with :meth:`get_object`. A detached object needs a name.
+            name: Name by which other programs find the object with `get_object`. A detached object needs a name.
             detached: Whether the object outlives this coordinator.
             concurrency: Number of method calls that can run at the same time.
             saved: Whether checkpoints contain the object, which its methods ``save_state`` and ``load_state`` save and

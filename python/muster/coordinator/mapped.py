@@ -58,7 +58,7 @@ class Mapped(NamedTuple):
 
 
 class MapIterator(itertools.chain[T]):
-    """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. Use it on one thread at a time."""
+    """Iterates over the results of `muster.ClusterCoordinator.map`. Use it on one thread at a time."""
 
     # Neither field refers back to the iterator, so that everything is freed with the last reference to the iterator.
     _each: Generator[Iterator[Any], None, None]

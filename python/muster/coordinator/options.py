@@ -38,8 +38,8 @@ def _check_message(of: str, make: Callable[[], Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class CoordinatorOptions:
-    """Options of a coordinator. Pass them to :class:`muster.ClusterCoordinator`, `LocalCluster.coordinator`,
-    :class:`muster.Executor` or joblib's backend as keyword arguments. Times are in seconds.
+    """Options of a coordinator. Pass them to `muster.ClusterCoordinator`, `LocalCluster.coordinator`,
+    `muster.Executor` or joblib's backend as keyword arguments. Times are in seconds.
 
     Raises:
         ValueError: A value is out of range, or a TLS file cannot be used.
@@ -155,7 +155,7 @@ class CoordinatorOptions:
 
 @dataclasses.dataclass(frozen=True)
 class ClosureOptions:
-    """Options of a call. Pass them to :meth:`muster.ClusterCoordinator.options` as keyword arguments. Times are in
+    """Options of a call. Pass them to `muster.ClusterCoordinator.options` as keyword arguments. Times are in
     seconds.
 
     Raises:

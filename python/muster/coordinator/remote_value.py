@@ -163,7 +163,7 @@ class RemoteValue(Hints, Generic[T]):
             timeout: Seconds to wait for the server.
 
         Returns:
-            A list of :class:`muster.LogLine`. Its attribute `dropped` is the number of lines that the server has
+            A list of `muster.LogLine`. Its attribute `dropped` is the number of lines that the server has
                 dropped.
 
         Raises:

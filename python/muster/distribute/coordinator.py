@@ -32,7 +32,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
     """Runs ``worker_fn(strategy)`` in the tasks of a cluster.
 
     The cluster and the task are taken from the arguments, otherwise from TF_CONFIG (`muster run` and `muster launch`
-    set it), otherwise from the strategy's resolver, for example one from :func:`muster.resolver`.
+    set it), otherwise from the strategy's resolver, for example one from `muster.resolver`.
     docs/distribute-coordinator.md describes the modes. In the function, ``get_current_worker_context()`` returns a
     description of the task. The first error stops the other tasks and is raised.
 

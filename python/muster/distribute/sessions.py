@@ -33,7 +33,7 @@ class WorkerSession:
     def on_own_task(self) -> Scheduling:
         """Returns the coordinator with an option that runs calls on the function's own task.
 
-        The task must run a server; see `servers` of :func:`muster.run_distribute_coordinator`. If there is no cluster,
+        The task must run a server; see `servers` of `muster.run_distribute_coordinator`. If there is no cluster,
         or the function runs for the whole cluster, calls run on any task.
         """
         return self.coordinator if self._task is None else self.coordinator.options(task=self._task)

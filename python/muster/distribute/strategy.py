@@ -43,7 +43,7 @@ class Strategy:
         return None
 
     def resolver(self) -> Any:
-        """Returns a resolver, for example one from :func:`muster.resolver`, or None. The resolver is used if neither
+        """Returns a resolver, for example one from `muster.resolver`, or None. The resolver is used if neither
         the arguments nor TF_CONFIG describe a cluster.
         """
         return None

@@ -50,7 +50,7 @@ class LocalCluster(Hints):
         threads: If set, the cluster has a single worker with this number of threads, and `workers` is ignored.
         modules: Modules that the workers import, to register their functions.
         server: Additional arguments of ``muster serve``. With ``["--log-level", "info"]``, the server log is shown.
-        **options: Options of :class:`muster.WorkerOptions`, and `pickled` and `gpus` of :class:`muster.Worker`.
+        **options: Options of `muster.WorkerOptions`, and `pickled` and `gpus` of `muster.Worker`.
 
     Attributes:
         address: ``"host:port"`` of the server's gRPC API.
@@ -129,7 +129,7 @@ class LocalCluster(Hints):
 
         Args:
             upload: Modules for all calls of the coordinator. See `ClusterCoordinator.options`.
-            **options: Options of :class:`muster.CoordinatorOptions`.
+            **options: Options of `muster.CoordinatorOptions`.
 
         Returns:
             The coordinator, which uses TLS only if `options` contain TLS files.

@@ -31,7 +31,7 @@ class _Reading(threading.local):
 
 
 class DistributedDataset:
-    """A dataset whose splits the server distributes. Created by :meth:`ClusterCoordinator.create_distributed_dataset`.
+    """A dataset whose splits the server distributes. Created by `ClusterCoordinator.create_distributed_dataset`.
 
     If a dataset is passed to a function as an argument, at any nesting depth, the function receives an iterator over
     splits, or over the elements that `read` returns for each split. The iterator ends with the epoch. A split is done

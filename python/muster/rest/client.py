@@ -119,12 +119,12 @@ class Client:
 
     def launch(self, command: Sequence[str], tasks: Tasks = 1,
                **words: Unpack[LaunchWords]) -> Program:
-        """Runs a command as a program on the cluster's workers; see :func:`muster.launch`.
+        """Runs a command as a program on the cluster's workers; see `muster.launch`.
 
         Args:
             command: The command and its arguments.
             tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings.
-            **words: Additional fields of a program, as for :func:`muster.launch`.
+            **words: Additional fields of a program, as for `muster.launch`.
 
         Returns:
             The program, which has not started yet.

@@ -167,8 +167,8 @@ class Program:
 
         Returns:
             A mapping with ``events`` (failures that the coordination cluster reported, and lost workers), ``barriers``,
-                ``latecomers``, ``stacks`` (stacks of killed ranks, as in :meth:`stacks`) and ``ended`` (the last lines
-                of each rank).
+                ``latecomers``, ``stacks`` (stacks of killed ranks, as in `Program.stacks`) and ``ended`` (the last
+                lines of each rank).
         """
         attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
         return attempt
@@ -273,7 +273,7 @@ class Program:
 
         Args:
             at_step: Number of a step, or ``"next"``. All ranks continue to the end of this step, where
-                :func:`muster.step` returns True. If None, the ranks are asked to stop immediately.
+                `muster.step` returns True. If None, the ranks are asked to stop immediately.
 
         Returns:
             The program itself.
@@ -391,7 +391,7 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
             - `on_hang`: ``"off"``, ``"tell"``, ``"restart"`` or ``"abort"``: reaction if the program makes no progress
               for `hang_after` (60 s).
             - `step_pattern`: RE2 regular expression whose first group is the step in a line that a rank prints. Not
-              needed if ranks call :func:`muster.step`.
+              needed if ranks call `muster.step`.
             - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. Default: ``"server"``, if
               its cluster has a store.
 

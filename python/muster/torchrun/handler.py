@@ -37,7 +37,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
     ``--rdzv-conf`` accepts ``cluster`` (default: ``default``), ``store`` (``HOST:PORT``, which overrides the server's
     answer), and torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``, ``keep_alive_interval`` and
     ``keep_alive_max_attempt``. Environment variables such as MUSTER_TOKEN and MUSTER_CA have the same meaning as for
-    :class:`muster.Client`.
+    `muster.Client`.
 
     Args:
         params: torch's ``RendezvousParameters``.

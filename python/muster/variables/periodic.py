@@ -19,7 +19,7 @@ log = logging.getLogger("muster")
 
 class Checkpoints:
     """Saves checkpoints until `stop` is called, the ``with`` block is exited, or the coordinator is closed. Returned by
-    :meth:`ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None.
+    `ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None.
     """
 
     def __init__(self, known: Known, session: Session, path: Path, every: float, keep: int | None,

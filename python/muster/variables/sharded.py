@@ -15,7 +15,7 @@ HEAD_BYTES = 1024
 
 class ShardedVariable(Ranged):
     """The handle of a variable that is divided by rows into shards. A sharded variable has the methods of a
-    :class:`RemoteVariable`.
+    `RemoteVariable`.
 
     Each method calls all affected shards at the same time. A call is atomic within a shard, but not across shards.
 

@@ -44,10 +44,10 @@ class State:
 
         Args:
             array: The content. If None, the task creates it from `shape`, `dtype` and `initializer`.
-            name: Name by which others find the variable with :meth:`get_variable`.
+            name: Name by which others find the variable with `get_variable`.
             task: The task that holds the variable. Default: "ps:0".
             partitioner: A function that determines the number of shards from the shape and dtype, such as
-                :class:`muster.FixedShardsPartitioner`.
+                `muster.FixedShardsPartitioner`.
             tasks: Tasks that hold the shards, assigned in turn. The list can have a single element.
             shape: Shape of the variable if `array` is not given.
             dtype: Numpy dtype. Default: the dtype of `array`, or float32. An array is converted to `dtype`.

@@ -27,7 +27,7 @@ class Holder(Protocol):
 
 
 class Context:
-    """The call that this thread executes; see :func:`context`.
+    """The call that this thread executes; see `context`.
 
     Attributes:
         closure: Number that the server has assigned to the call.
@@ -66,7 +66,7 @@ class Context:
         """Returns whether the call was cancelled, so that its result is no longer needed.
 
         A long function should check this regularly and, once it is True, return any value or raise any exception. A
-        function that is still running after one second is interrupted by :class:`muster.Cancelled`, except in a
+        function that is still running after one second is interrupted by `muster.Cancelled`, except in a
         threaded worker.
         """
         return self._stop.is_set()

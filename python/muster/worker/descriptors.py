@@ -6,7 +6,7 @@ written to the worker's own output.
 
 A full pipe blocks its writer. Code that holds the interpreter lock and writes more than the pipe can hold would block
 forever. Therefore the forkserver also checks the pipes, and reads data that has not been read for a second (see
-:class:`Left`).
+`Left`).
 """
 from __future__ import annotations
 

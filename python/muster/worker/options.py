@@ -45,7 +45,7 @@ class WorkerOptions:
         drain_timeout: Time that running calls have to finish when the worker is asked to leave. Unfinished calls are
             then returned to the server.
         stop_grace: Time that a cancelled call has to stop before its process is killed. The call is notified at once
-            through ``context().cancelled()``, and after one second by :class:`muster.Cancelled`.
+            through ``context().cancelled()``, and after one second by `muster.Cancelled`.
         stack_signal: Signal on which the processes write their stacks (`muster stacks`). 0 disables this.
         blob_bytes_max: Maximum total bytes of files with large arguments and values, which the processes share. The
             least recently used files are deleted.

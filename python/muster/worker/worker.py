@@ -51,7 +51,7 @@ class Worker:
         gpus: GPUs to divide among the child processes, as values for CUDA_VISIBLE_DEVICES. Each child process offers
             the number of its GPUs as the resource ``gpu``, which calls can request. None means the GPUs in
             CUDA_VISIBLE_DEVICES of this process or, if it is not set, all GPUs that are found.
-        **options: Options of :class:`muster.WorkerOptions`.
+        **options: Options of `muster.WorkerOptions`.
 
     Raises:
         ValueError: An option is invalid.
@@ -90,7 +90,7 @@ class Worker:
         self._stop = threading.Event()
 
     def function(self, name: str, f: Callable[..., Any]) -> None:
-        """Adds a function with JSON arguments; see :func:`muster.function`. Must be called before `run`.
+        """Adds a function with JSON arguments; see `muster.function`. Must be called before `run`.
 
         Args:
             name: Name of the function.

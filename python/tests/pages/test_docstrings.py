@@ -1,4 +1,4 @@
-"""Each public name of the package has a docstring, with sections for its arguments and its result.
+"""Each public name of the package has a docstring in Markdown, with sections for its arguments and its result.
 
 undocumented.txt lists the names that do not have one yet. Nothing may be added to it.
 """
@@ -11,6 +11,7 @@ from typing import Any, Iterator
 
 import muster
 
+PACKAGE = pathlib.Path(muster.__file__).parent
 LIST = pathlib.Path(__file__).with_name("undocumented.txt")
 
 
@@ -48,3 +49,10 @@ def test_public_names_have_docstrings_with_sections() -> None:
     faults = {name: of for name, value in members() if (of := faults_of(value))}
     assert {name: of for name, of in faults.items() if name not in listed} == {}, "write the docstrings in Google style"
     assert sorted(listed - set(faults)) == [], f"these have docstrings now: remove them from {LIST.name}"
+
+
+def test_docstrings_contain_no_roles_of_sphinx() -> None:
+    """The documentation site reads docstrings as Markdown and would show roles as they are written."""
+    found = [f"{path.relative_to(PACKAGE)}: {role}" for path in sorted(PACKAGE.rglob("*.py"))
+             for role in re.findall(r":[a-z]+(?::[a-z]+)?:`[^`]*`", path.read_text())]
+    assert found == [], "write `name` instead"
