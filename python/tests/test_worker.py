@@ -16,7 +16,7 @@ import pytest
 import muster
 from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
-from muster.worker import gpus
+from muster.worker import command, gpus
 from muster.worker.attachment import SAID_MAX, Attachment
 from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
@@ -25,6 +25,15 @@ from muster.worker.link import ThreadLink
 from muster.worker.options import WorkerOptions
 
 MakeCluster = Callable[..., Cluster]
+
+
+@pytest.mark.parametrize("words", [["--slots", "4"], ["--slots=4"], ["--slots"]], ids=" ".join)
+def test_slots_are_refused_with_a_hint(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(words)
+    assert ended.value.code == 2
+    assert "--slots: only 'muster worker' has this flag; use '--processes N'" in capsys.readouterr().err
+    assert "--slots" not in command.parser().format_help()
 
 
 def test_function_with_a_name_takes_and_returns_json(cluster: Cluster) -> None:

@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
                      help="number of tasks, each with its own process; a process that replaces another one keeps its "
                           "index (default: one per processor)")
     how.add_argument("--threads", type=int, metavar="N", help="run a single task with N slots")
+    p.add_argument("--slots", nargs="?", const="", help=argparse.SUPPRESS)  # of `muster worker`; refused with a hint
     p.add_argument("--role", "--job", dest="job", default="worker", metavar="ROLE",
                    help="role of the tasks in the cluster")
     p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); refused "
@@ -100,6 +101,9 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     p = parser()
     given = p.parse_args(words)
+    if given.slots is not None:
+        p.error("--slots: only 'muster worker' has this flag; use '--processes N' for N processes that run one call at a "
+                "time, or '--threads N' for one process that runs N calls at a time")
     if given.allow_programs:
         p.error("--allow-programs: a worker for Python functions cannot run ranks of programs; also start "
                 "'muster worker --allow-programs', which this package contains")
