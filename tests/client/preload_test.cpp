@@ -55,7 +55,8 @@ TEST_F(preloads_of_ranks, are_reused_by_the_next_attempt_of_the_program) {
   std::promise<void> noticed;
   bool told = false;
   set_log([&](log_level, std::string_view text) {
-    if (text.starts_with("a rank launcher failed: ") && !std::exchange(told, true)) noticed.set_value();
+    if (text.starts_with("a rank launcher failed: ") && !std::exchange(told, true))
+      noticed.set_value();
   });
   serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
     EXPECT_TRUE(hello.hello().programs().preloads());

@@ -98,7 +98,8 @@ TEST(thread_coordinators, thread_that_does_not_stop_is_detached_and_named) {
     });
     t.request_stop();
     EXPECT_TRUE(t.should_stop());
-    EXPECT_EQ(raised_by([&] { t.join(); }), "these threads are still running after they were asked to stop: deaf");
+    EXPECT_EQ(raised_by([&] { t.join(); }),
+              "these threads are still running after they were asked to stop: deaf");
   }
   go->set_value();
   over.wait();

@@ -137,9 +137,9 @@ TEST_F(repair, gives_closures_with_the_same_slot_separate_slots_and_keeps_both) 
          success(older, 1, "42")});
   write({job_of(8), request_of(reader, {id_of(1, 7)}, {id_of(1, 5), id_of(1, 6)})});
   write({job_of(9), request_of(newer, {id_of(later, 5)}), success(newer, 0, "43")});
-  EXPECT_NE(problem().find("its data is damaged (the closures " + core::text(id_of(1, 5)) +
-                           " of " + core::text(older) + " and " + core::text(id_of(later, 5)) +
-                           " of " + core::text(newer) + " have the same id"),
+  EXPECT_NE(problem().find("its data is damaged (the closures " + core::text(id_of(1, 5)) + " of " +
+                           core::text(older) + " and " + core::text(id_of(later, 5)) + " of " +
+                           core::text(newer) + " have the same id"),
             std::string::npos)
       << problem();
   EXPECT_EQ(problem().find('\n'), std::string::npos);
