@@ -140,14 +140,11 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_torchrun_flags(*verb, o->torchrun, starter::launch);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command begins with the first word that is not a flag, or after --. Without --, a file "
-      "that\n"
-      "ends in .py is run by python3 -u; it is a file of --upload or --working-dir. Only workers "
-      "with\n"
-      "--allow-programs run programs. Each line of output begins with its rank. Ctrl-C stops the\n"
-      "program, a second one cancels it. --upload skips the files that .musterignore files list, "
-      "or\n"
-      ".gitignore files if there are no .musterignore files.\n"
+      "The command begins at the first word that is not a flag, or after --. Without --, a .py\n"
+      "file is run by python3 -u; the file must be part of --upload or --working-dir. Only workers\n"
+      "with --allow-programs run programs. Each line of output begins with the number of its rank.\n"
+      "Press Ctrl-C to stop the program, and again to cancel it. --upload skips the files listed\n"
+      "in .musterignore files, or in .gitignore files if there are no .musterignore files.\n"
       "Examples:\n"
       "  muster launch --nproc 8 --gpus 1 --upload . train.py --epochs 3\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"

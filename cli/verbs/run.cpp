@@ -340,9 +340,8 @@ void add_run(CLI::App& app, choice& chosen) {
   add_torchrun_flags(*verb, o->torchrun, starter::run);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command begins with the first word that is not a flag, or after --. Without --, a file "
-      "that\n"
-      "ends in .py is run by python3 -u, as torchrun does.\n"
+      "The command begins at the first word that is not a flag, or after --. Without --, a .py\n"
+      "file is run by python3 -u, as with torchrun.\n"
       "Examples:\n"
       "  muster run --nproc 4 -- python train.py\n"
       "  muster run --nproc-per-node gpu train.py --epochs 3\n"

@@ -112,7 +112,7 @@ int create(token_options const& o) {
   auto const role = enumerator_named<core::role>(o.role);
   if (!role)
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
-                                        "; write viewer, submitter, worker or admin");
+                                        "; use viewer, submitter, worker or admin");
   if (o.stopped()) {
     server::token_request w{
         o.name,       *role,        o.clusters,     o.expires.value_or(duration{}),

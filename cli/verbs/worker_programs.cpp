@@ -70,8 +70,8 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
         add_duration(verb, "--program-lease", f.lease,
                      "Time without contact with the server after which ranks are killed"),
         add_value(verb, "--program-address", f.address, "HOST",
-                  "Address of this machine for ranks on other hosts (default: its address towards "
-                  "the server)"),
+                  "Address of this machine for ranks on other hosts (default: the local address "
+                  "used to reach the server)"),
         add_value(verb, "--program-dir", f.directory, "DIR",
                   "Directory for working directories and logs of ranks (default: a temporary "
                   "directory that is deleted when the worker exits)"),

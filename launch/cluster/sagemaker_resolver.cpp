@@ -41,7 +41,7 @@ std::vector<std::string> hosts_from(std::string const& text) {
 sagemaker_resolver::sagemaker_resolver(environment_lookup environment, int port, overrides o)
     : tf_config_resolver(std::move(environment), std::move(o)), port_(port) {
   if (port < 1 || port > 65535)
-    throw invalid("port: " + std::to_string(port) + " is not from 1 to 65535");
+    throw invalid("port: " + std::to_string(port) + ", must be between 1 and 65535");
 }
 
 tf_config sagemaker_resolver::load() const {

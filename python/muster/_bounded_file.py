@@ -14,11 +14,11 @@ _pipes: collections.OrderedDict[tuple[str, int, int], bytes] = collections.Order
 
 
 def read_bounded_file(path: str | os.PathLike[str]) -> bytes:
-    """Returns the content of a file of at most 1 MiB. Reading stops at this limit, so an endless device file results in
-    an error as well.
+    """Reads a file of at most 1 MiB and returns its bytes. Reading stops at this limit, so an endless device file also
+    raises ValueError.
 
     A pipe, such as ``<(…)`` in a shell, is read once per process. Later calls with the same path return the stored
-    content.
+    bytes.
 
     Raises:
         OSError: The file cannot be read.

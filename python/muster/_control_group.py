@@ -2,13 +2,11 @@
 from __future__ import annotations
 
 _NO_LIMIT = 1 << 60
-"""Version 1 of control groups reports a larger number if there is no limit."""
+"""Control groups v1 report a larger number if there is no limit."""
 
 
 class ControlGroup:
-    """The lowest limits of the control group of this process and its parent groups, for version 1 or 2 of control
-    groups.
-    """
+    """The lowest limits of this process's control group and its parent groups. Supports control groups v1 and v2."""
 
     def __init__(self, root: str) -> None:
         self.memory_limit: int | None = None
@@ -54,8 +52,8 @@ class ControlGroup:
 
 
 def _upwards(mount: str, path: str) -> list[str]:
-    """Returns the directories of the group and its parents. In a container that sees its group as the root, the path is
-    valid only on the host, and only the mount directory itself exists.
+    """Returns the directories of the group and its parents. If a container sees its group as the root, the path is
+    valid only on the host, and only the mount directory exists.
     """
     parts = [part for part in path.split("/") if part]
     return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
@@ -75,7 +73,7 @@ def _number(text: str) -> int | None:
 
 
 def number_after(text: str, key: str) -> int | None:
-    """Returns the number after `key` in the line that begins with `key`."""
+    """Returns the number that follows `key` in the line that begins with `key`."""
     for line in text.splitlines():
         words = line.split()
         if len(words) > 1 and words[0] == key:

@@ -110,13 +110,13 @@ LOCAL_CLUSTER = {
 
 
 def missing(of: str, name: str, instead: Mapping[str, str]) -> NoReturn:
-    """Raises an AttributeError whose message contains the replacement in Muster."""
+    """Raises an AttributeError whose message names the replacement in Muster."""
     hint = instead.get(name)
     raise AttributeError(f"{of} has no attribute {name!r}" + (f"; use {hint}" if hint else ""))
 
 
 class _Absent:
-    """An attribute that a class does not have. Reading it raises an AttributeError whose message contains the
+    """An attribute that a class does not have. Reading the attribute raises an AttributeError whose message names the
     replacement.
     """
 
@@ -140,7 +140,7 @@ class Hints:
     __slots__ = ()
     _instead: Mapping[str, str] = {}
     _shown = "object"
-    """The users' name of the class."""
+    """Public name of the class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

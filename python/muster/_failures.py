@@ -6,7 +6,7 @@ import re
 import sys
 
 COMBINED_MAX = 1024
-"""Number of classes that are kept. When it is exceeded, all are dropped."""
+"""Maximum number of cached classes. When this number is exceeded, the cache is cleared."""
 _combined: dict[tuple[type, type], type] = {}
 _FRAME = re.compile(r'([ |+-]*)File "(.+)", line (\d+), in ')
 
@@ -15,7 +15,7 @@ _PLACE = re.compile(r"\(on [\w.-]+:\d+\)$")
 
 
 def names_a_task(message: str) -> bool:
-    """Returns whether the message ends with a task, as in "(on worker:3)"."""
+    """Returns whether the message ends with a task name, as in "(on worker:3)"."""
     return _PLACE.search(message) is not None
 
 
@@ -27,7 +27,9 @@ def class_named(name: str) -> type | None:
 
 
 def class_of(base: type, original: type) -> type:
-    """Returns a class that is derived from both classes. Raises TypeError if their memory layouts conflict."""
+    """Returns a class that is derived from both classes. Raises TypeError if the memory layouts of the classes
+    conflict.
+    """
     if issubclass(original, base):  # the original is the error of another call
         return original
     key = (base, original)
@@ -47,8 +49,8 @@ def last_cause(error: BaseException) -> BaseException:
 
 
 def with_lines(traceback: str) -> str:
-    """Adds source lines to a traceback, from files that this process can read and the worker could not, such as the
-    client's program and notebooks.
+    """Adds source lines to a traceback. The lines come from files that the worker could not read, such as the client's
+    program and notebooks.
     """
     lines = traceback.split("\n")
     made: list[str] = []

@@ -1,11 +1,11 @@
 """Hooks for processes that programs and functions fork. This module never imports grpc.
 
 In a forked process, coordinators, executors and all other objects with threads raise RuntimeError immediately. A
-process that a function forks keeps descriptors 0, 1 and 2 of the worker process, and none of its other descriptors. The
-forked process has the signal handlers of a normal program, and exits when it returns from the function.
+process that a function forks keeps only descriptors 0, 1 and 2 of the worker process. The forked process has the signal
+handlers of a normal program, and exits when it returns from the function.
 
-A forked process inherits descriptors that this module closes only later, and a fork by C code does not run these hooks.
-Therefore an open socket or pipe does not prove that a process is alive; see `worker.pidfds`.
+A forked process holds inherited descriptors until this module closes them, and a fork by C code does not run these
+hooks. Therefore an open socket or pipe does not prove that a process is alive; see `worker.pidfds`.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import weakref
 from typing import Any, Callable, NoReturn, Protocol
 
 generation = 0
-"""Number of forks between the first process and this one."""
+"""Number of forks between the first process and this process."""
 
 
 class Part(Protocol):
@@ -73,7 +73,8 @@ def notify_in_forks(part: Part) -> None:
 
 
 def close_descriptor_in_forks(descriptor: int) -> None:
-    """Closes a descriptor in each process that is forked from now on. The descriptor stays open in the current process.
+    """Closes a descriptor in all processes that are forked from now on. The descriptor stays open in the current
+    process.
     """
     _descriptors.append(descriptor)
 
@@ -81,8 +82,8 @@ def close_descriptor_in_forks(descriptor: int) -> None:
 def handle_signal(number: int, handler: Callable[..., Any]) -> None:
     """Sets the handler of a signal for this process only. Call it on the main thread.
 
-    In programs that this process starts, the signal has its default disposition, because the kernel resets handlers; an
-    ignored signal would stay ignored. In forked processes, the signal has its default disposition as well.
+    In programs that this process starts, the signal has its default disposition, because the kernel resets handlers. An
+    ignored signal would stay ignored. Forked processes also use the default disposition.
     """
     signal.signal(number, handler)
     _handled[number] = handler
@@ -100,11 +101,11 @@ def take_standard_input() -> int:
 
 
 def do_nothing(number: int, frame: Any) -> None:
-    """Does nothing. Use this function as a signal handler instead of SIG_IGN."""
+    """Does nothing. Used as a signal handler instead of SIG_IGN."""
 
 
 def leave(error: BaseException | None = None) -> NoReturn:
-    """Exits a forked process that has returned from its function, in the same way as Python exits a program."""
+    """Exits a forked process that has returned from its function. The exit works as in a normal Python program."""
     status = 0
     try:
         if isinstance(error, SystemExit):

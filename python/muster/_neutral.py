@@ -15,8 +15,7 @@ _RESET = "\x1b[0m"
 
 def neutral_text(text: str) -> str:
     """Replaces characters that can control a terminal or change the displayed text. Colours (SGR sequences) are kept.
-
-    If the text contains colours, a colour reset is appended, so that the colours do not affect later text.
+    If the text contains colours, a reset sequence is appended so that they do not affect later text.
     """
     if "\x1b" not in text:
         return text.translate(_HOSTILE)

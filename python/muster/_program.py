@@ -8,12 +8,12 @@ import sys
 from typing import NoReturn, Sequence
 
 BUNDLED = pathlib.Path(__file__).parent / "_bundled" / "bin" / "muster"
-"""Path of the program in a wheel for a platform; the pure wheel does not contain it."""
+"""Path of the program in a platform wheel. The pure Python wheel does not contain the program."""
 
 
 def find() -> str:
     """Returns the path of the program: MUSTER_BINARY, otherwise the program in this package's wheel, otherwise `muster`
-    in PATH. Raises FileNotFoundError if MUSTER_BINARY cannot be run, or no program is found.
+    in PATH. Raises FileNotFoundError if MUSTER_BINARY cannot be executed or no program is found.
     """
     named = os.environ.get("MUSTER_BINARY")
     if named:

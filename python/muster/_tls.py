@@ -1,4 +1,4 @@
-"""TLS settings of clients. The PEM files are read again for each connection."""
+"""TLS settings of clients. Each connection reads the PEM files again."""
 from __future__ import annotations
 
 import dataclasses
@@ -10,17 +10,17 @@ from muster._bounded_file import read_bounded_file
 
 KEEPALIVE = [("grpc.keepalive_time_ms", 10_000), ("grpc.keepalive_timeout_ms", 10_000),
              ("grpc.http2.ping_timeout_ms", 10_000), ("grpc.http2.max_pings_without_data", 0)]
-"""Options of every channel. Without them, a waiting call never detects that its server was lost without closing the
-connection, for example in a partition. C++ clients have the same options. gRPC sends one ping at a time. While it
-waits for a ping that measures the bandwidth, `ping_timeout_ms` applies (default: a minute) instead of the timeout
-of keepalive.
+"""Options of every channel. Without these options, a waiting call never detects a server that was lost without closing
+the connection, for example in a network partition. C++ clients use the same options. gRPC sends one ping at a time.
+While it waits for a ping that measures the bandwidth, `ping_timeout_ms` applies (default: a minute) instead of the
+timeout of keepalive.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """PEM files for TLS. If no file is set, gRPC connections are not encrypted, and https:// connections use the CA
-    certificates of the system.
+    """PEM files for TLS. If no file is set, gRPC connections are not encrypted, and https:// connections use the
+    system's CA certificates.
     """
 
     ca: str = ""
@@ -29,8 +29,8 @@ class Tls:
 
     @classmethod
     def of(cls, ca: str | None, cert: str | None, key: str | None) -> Tls:
-        """Returns the TLS settings with these files. For None, the path in MUSTER_CA, MUSTER_CERT or MUSTER_KEY is
-        used.
+        """Returns the TLS settings with these files. An argument of None is replaced by the path in MUSTER_CA,
+        MUSTER_CERT or MUSTER_KEY.
 
         Raises:
             ValueError: A file cannot be read or used, or only one of `cert` and `key` is set. The message contains the
@@ -55,8 +55,8 @@ class Tls:
         return tls
 
     def _check(self, texts: dict[str, bytes]) -> None:
-        """Raises ValueError if gRPC cannot use the content of a file. Without this check, gRPC would log an error and
-        retry forever.
+        """Raises ValueError if gRPC cannot use one of the files. Without this check, gRPC would log an error and retry
+        forever.
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
@@ -99,8 +99,8 @@ class Tls:
 
 
 def load_certificate(context: ssl.SSLContext, pem: bytes) -> None:
-    """Loads a certificate and its key into a context, through a file in memory, because the ssl module can load them
-    only from a file.
+    """Loads a certificate and its key into a context. Uses an in-memory file, because the ssl module can load
+    certificates only from files.
     """
     fd = os.memfd_create("muster-certificate", os.MFD_CLOEXEC)
     try:

@@ -7,7 +7,7 @@ from muster._bounded_file import read_bounded_file
 
 
 def token_of(given: str = "") -> str:
-    """Returns `given`, otherwise the environment variable MUSTER_TOKEN, otherwise the first line of the file in
+    """Returns `given`, otherwise the value of MUSTER_TOKEN, otherwise the first line of the file whose path is in
     MUSTER_TOKEN_FILE.
 
     Returns an empty string if no token is set. Raises ValueError if the file cannot be read.
@@ -18,7 +18,7 @@ def token_of(given: str = "") -> str:
 
 
 def first_line(path: str, setting: str) -> str:
-    """Returns the first line of the file `path`. Error messages contain the name of the setting that contains the path.
+    """Returns the first line of the file `path`. Error messages name the setting that contains the path.
 
     Raises:
         ValueError: The file cannot be read, or its first line is empty.

@@ -166,7 +166,7 @@ class Variable:
 
         strategy = getattr(_scopes, "strategy", None)
         if strategy is None:
-            raise RuntimeError("tf.Variable: create variables in a block 'with strategy.scope():'")
+            raise RuntimeError("tf.Variable: create variables inside a 'with strategy.scope():' block")
         value = initial_value() if callable(initial_value) else initial_value
         self.remote: Any = strategy.variable(numpy.asarray(value, dtype), name)
         """The handle: a ``muster.RemoteVariable``, or a ``muster.ShardedVariable``."""

@@ -27,7 +27,7 @@ TEST(sagemaker, port_and_task_can_be_given) {
   sagemaker_resolver r(step(R"(["a", "b"])", "b"), 99, o);
   EXPECT_EQ(r.master(), "grpc://a:99");
   EXPECT_EQ(fault_of([] { sagemaker_resolver(environment({}), 65536); }),
-            "port: 65536 is not from 1 to 65535");
+            "port: 65536, must be between 1 and 65535");
 }
 
 TEST(sagemaker, a_single_host_needs_no_master) {

@@ -69,8 +69,8 @@ TEST(proxy_header, error_states_what_is_wrong_in_the_header) {
   EXPECT_EQ(problem(12, '\x22'), "its command is unknown");
   EXPECT_EQ(problem(13, '\x41'), "its family is unknown");
   EXPECT_EQ(problem(13, '\x13'), "its family is unknown");
-  EXPECT_EQ(problem(15, '\x0b', v4), "it is too short for its addresses");
-  EXPECT_EQ(problem(13, '\x21'), "it is too short for its addresses");
+  EXPECT_EQ(problem(15, '\x0b', v4), "the header is too short to contain its addresses");
+  EXPECT_EQ(problem(13, '\x21'), "the header is too short to contain its addresses");
   EXPECT_EQ(problem(14, '\x04'), "it has 1052 bytes, the limit is 1024");
   EXPECT_EQ(read_proxy_header(v4.substr(0, 14) + "\x03\xf0").is, state::partial)
       << "1024 are allowed";

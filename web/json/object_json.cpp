@@ -53,11 +53,11 @@ void members(member_list const& m, core::datasets::dataset_view const& d) {
       [](member_list const& of, auto const& w) {
         of("task", w.first, "task name, or \"others\"");
         of("drawn", w.second.drawn,
-           "splits that the worker's functions have drawn and not finished");
+           "splits that the worker's functions have received and not finished");
         of("done", w.second.done,
            "splits that the worker's functions have finished, in all epochs");
       },
-      "workers whose functions have drawn splits");
+      "workers whose functions have received dataset splits");
   m("created_ms", d.created);
 }
 

@@ -1,11 +1,14 @@
 """Pickles with separate large buffers (protocol 5). An array is copied only once when it is sent and once when it is
 received.
 
-Format without buffers of at least ASIDE_MIN bytes: a plain pickle. Otherwise: b"MPB5", the number of buffers (4 bytes),
-the length of the pickle (8), the offset and length of each buffer (8 each, little endian), the pickle, and the buffers.
-If large parts are blobs: b"MPB6"; the number of parts (4 bytes), namely the pickle and its buffers; for each part its
-offset (8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32); and then the parts that are not
-blobs.
+A value has one of three formats, with numbers in little-endian order:
+
+- If no buffer has ASIDE_MIN bytes or more: a plain pickle.
+- If no part is a blob: b"MPB5", the number of buffers (4 bytes), the length of the pickle (8 bytes), the offset and the
+  length of each buffer (8 bytes each), the pickle, and the buffers.
+- If large parts are blobs: b"MPB6", the number of parts (4 bytes), an entry for each part, and the parts that are not
+  blobs. The parts are the pickle and its buffers. An entry contains the offset of the part (8 bytes; ELSEWHERE for a
+  blob), its length (8 bytes) and the blob's SHA-256 (32 bytes).
 """
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ _SHARED_PLACE = struct.Struct("<QQ32s")
 
 Data = Union[bytes, memoryview]
 Take = Callable[[Data], bytes]
-"""Makes a blob of bytes and returns its SHA-256."""
+"""Stores bytes as a blob and returns the blob's SHA-256."""
 Open = Callable[[bytes], memoryview]
-"""Returns the bytes of a blob, which the caller may change and no other code writes."""
+"""Returns the bytes of a blob. The caller may change these bytes; no other code writes to them."""
 
 
 def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
@@ -49,7 +52,7 @@ def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
     """Frames the pickled bytes and their separate buffers, and returns the parts in sending order. Parts of more than
     `above` bytes are passed to `take` instead.
 
-    If `always` is set, uses the format for blobs even if no part is a blob.
+    If `always` is set, the format for blobs is used even if no part is a blob.
     """
     if take is None or not (always or max(len(data), *(raw.nbytes for raw in aside), 0) > above):
         return _framed(data, aside) if aside else [data]

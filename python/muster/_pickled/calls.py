@@ -1,19 +1,23 @@
 """A call of a pickled callable, encoded as the argument of the function that Python workers declare.
 
-Format: b"MPY2"; the length of the callable in 4 bytes (little endian; if the highest bit is set, no other closure uses
-the output as an argument, so the output may be bytes); one zero byte, in which earlier clients stored the limit of lost
-workers; the pickled callable, or b"MPBC" and the SHA-256 of a blob that contains it; and the pickled pair of positional
-and keyword arguments in the format of `buffers`.
+A call contains the following parts:
 
-Arguments may contain outputs of other closures and PerWorkerValues at any nesting depth. Pickling replaces each of them
-by a numbered slot: outputs have the numbers 0, 1, … in the list of the closure's inputs; per-worker values have the
-numbers -1, -2, …, counted from the end of the closure's list. The values for the slots are sent separately. An older
-server inserts values only into JSON; the call is then ``["<base64 of the bytes>", value of slot 0, value of slot 1, …,
-value of slot -1]``.
+- b"MPY2".
+- The length of the callable (4 bytes, little endian). If the highest bit is set, the output may be bytes, because no
+  other closure uses the output as an argument.
+- A zero byte, in which earlier clients stored the limit of lost workers.
+- The pickled callable, or b"MPBC" and the SHA-256 of a blob that contains the pickled callable.
+- The pickled pair of positional and keyword arguments, in the format of `buffers`.
 
-A call with outputs ends with a list that marks the outputs of pickled functions, because only their JSON may represent
-a pickle: one byte for each output (1: it may), the number of outputs (4 bytes), and b"MPYI". JSON of any other function
-is data, even if it looks like a pickle. Older workers do not read this list.
+Arguments can contain outputs of other closures and PerWorkerValues at any nesting depth. Pickling replaces these values
+with numbered slots. Outputs have the numbers 0, 1, … in the list of the closure's inputs. Per-worker values have the
+numbers -1, -2, …, counted from the end of this list. The values of the slots are sent separately. An older server
+inserts values only into JSON; the call is then ``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of
+slot -1]``.
+
+A call with outputs ends with a list that marks the outputs of pickled functions, because only their JSON can represent
+a pickle. The list consists of one byte for each output (1 for a pickled function), the number of outputs (4 bytes), and
+b"MPYI". JSON of any other function is data, even if the JSON looks like a pickle. Older workers do not read this list.
 """
 from __future__ import annotations
 
@@ -38,9 +42,9 @@ OUTPUT_IN_BYTES = 1 << 31
 OUTPUT_AS_BLOB = 1 << 30
 FLAGS = OUTPUT_IN_BYTES | OUTPUT_AS_BLOB
 BLOB_MIN = 1 << 20
-"""Larger arguments, buffers and values are blobs."""
+"""Size in bytes above which arguments, buffers and values are stored as blobs."""
 CALLABLE_BLOB_MIN = 16 << 10
-"""A larger callable is a blob, which is sent once, and to each worker once."""
+"""Size in bytes above which a callable is stored as a blob, which is uploaded once and sent to each worker once."""
 CALLABLE = b"MPBC"
 FUNCTION = "python:%d.%d" % sys.version_info[:2]
 """Name that workers of this Python version declare, because pickled functions contain byte code of one version."""
@@ -49,7 +53,7 @@ _ORIGINS_MAGIC = b"MPYI"
 
 
 _OF_PICKLING = (pickle.PicklingError, TypeError, ValueError, AttributeError)
-"""Errors that are raised again with a longer text."""
+"""Errors that are raised again with a longer message."""
 
 
 class Slots(NamedTuple):
@@ -96,7 +100,7 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
 
 def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: int | None = None
                 ) -> Exception | None:
-    """Returns an error that names the argument to which `error` applies, or None if `error` concerns several arguments.
+    """Returns an error that names the argument that caused `error`, or None if several arguments may have caused it.
 
     Args:
         error: The exception that was raised when the arguments were pickled.
@@ -118,8 +122,8 @@ def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[
 
 
 def _variable_of(f: Callable[..., Any]) -> str:
-    """Returns a message about the first variable of a function that cannot be pickled. Returns "" if all variables can
-    be pickled.
+    """Returns a message about a function's first variable that cannot be pickled. Returns "" if all variables can be
+    pickled.
     """
     while isinstance(f, functools.partial):
         f = f.func
@@ -143,7 +147,7 @@ def same(value: Any) -> Any:
 
 
 def slot_value(index: int) -> Any:
-    """Returns the value of a slot. Called while a worker unpickles arguments."""
+    """Returns the value of a slot. This function is called while a worker unpickles arguments."""
     values = _filling.values
     if values is None or not -len(values) <= index < len(values):
         raise pickle.UnpicklingError(f"value {index} of the arguments is missing")
@@ -153,8 +157,8 @@ def slot_value(index: int) -> Any:
 def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> list[Data]:
     """Pickles a value. Returns the parts of the pickle, which share memory with the value.
 
-    Definitions in ``__main__`` are pickled by value, because workers do not have them. `take` is called for each large
-    part and stores it as a blob. `always`: see `framed`.
+    Definitions in ``__main__`` are pickled by value, because workers do not have this module. `take` is called for each
+    large part and stores the part as a blob. For `always`, see `framed`.
     """
     try:
         data, aside = buffers.parts(value, pickle.dumps)
@@ -188,8 +192,8 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
 
 def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: buffers.Take | None = None,
                 always: bool = False) -> list[Data]:
-    """Pickles the arguments of a call, with outputs of closures replaced by their values, for which it waits. Returns
-    the parts of the pickle.
+    """Waits for the closure outputs in a call's arguments and pickles the arguments with the values of these outputs.
+    Returns the parts of the pickle.
 
     Raises the errors of these outputs, TypeError if an argument cannot be pickled, and the exceptions of `take`.
     """
@@ -248,7 +252,9 @@ def output_as_blob(call: Data, in_json: bool) -> bool:
 
 
 def _flags(call: Data, in_json: bool) -> int:
-    """Returns the flags of a call, which are bits of its callable's length. Returns 0 if the bytes are not a call."""
+    """Returns the flags of a call, which are stored in the high bits of the callable's length. Returns 0 if the bytes
+    are not a call.
+    """
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
         if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
@@ -261,7 +267,7 @@ def _flags(call: Data, in_json: bool) -> int:
 
 def load_arguments(arguments: memoryview, values: list[Any] | None,
                    blob: buffers.Open | None = None) -> Any:
-    """Unpickles the pair of positional and keyword arguments, with `values` inserted into the slots."""
+    """Unpickles the pair of positional and keyword arguments and inserts `values` into the slots."""
     if values is None:
         return buffers.load(arguments, blob)
     _filling.values = values
@@ -272,5 +278,5 @@ def load_arguments(arguments: memoryview, values: list[Any] | None,
 
 
 def name_of(function: Any) -> str:
-    """Returns the name of a function to use in messages."""
+    """Returns the name of a function for use in messages."""
     return getattr(function, "__qualname__", None) or repr(function)

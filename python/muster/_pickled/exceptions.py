@@ -1,8 +1,8 @@
 """Serialization of exceptions for the client: class, `args`, attributes, notes, and the exceptions that caused them.
 
-Methods of an exception's class are never called on either side, because they could fail. For example, pickle would
-create exceptions from their `args`, which is not possible for many classes. Each part is a separate pickle. A part that
-cannot be pickled or unpickled is omitted, and the other parts are kept.
+Methods of an exception's class are never called on either side, because such a method could fail. For example, pickle
+would create exceptions from their `args`, which is not possible for many classes. Each part is a separate pickle. If a
+part cannot be pickled or unpickled, only this part is omitted.
 """
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any, Callable, Iterator, NamedTuple
 from muster._pickled import picklers
 
 BYTES_MAX = 64 << 10
-"""A larger exception is sent without its causes, or not at all."""
+"""Maximum size of a serialized exception. A larger exception is sent without its causes or omitted."""
 PART_BYTES_MAX = 16 << 10
-"""Limit of one attribute, or of `args`; larger ones are omitted."""
+"""Maximum size of a single attribute or of `args`. Larger attributes are omitted."""
 NODES_MAX = 32
 """Maximum number of exceptions, including causes, contexts and members of groups."""
 _HEAP_TYPE = 1 << 9
@@ -30,7 +30,7 @@ class Node(NamedTuple):
     type: bytes
     args: bytes
     attributes: dict[str, bytes]
-    """Contents of its dictionary."""
+    """Attributes in the exception's dictionary."""
     members: dict[str, bytes]
     """Other attributes, such as `errno` of an OSError, and slots."""
     group: list[int] | None
@@ -73,7 +73,9 @@ def unpack(data: bytes) -> BaseException | None:
 
 
 def new(kind: type, args: Any, group: list[BaseException] | None = None) -> BaseException:
-    """Returns an instance without calling methods of classes that are written in Python. Raises TypeError."""
+    """Creates an instance of a class without calling methods that are written in Python. Raises TypeError if this is
+    impossible.
+    """
     builtin: Any = kind
     while builtin.__flags__ & _HEAP_TYPE:
         builtin = builtin.__base__  # the base class that defines the memory layout

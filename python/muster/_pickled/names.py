@@ -44,21 +44,22 @@ def display_name(function: Any) -> str:
 
 
 def builder_name(builder: Any) -> str:
-    """Returns the name of a per-worker builder: for a function or class its own name, otherwise the name of its type.
+    """Returns the name of a per-worker builder: the own name of a function or class, otherwise the name of the
+    builder's type.
     """
     name = getattr(builder, "__qualname__", None)
     return shown(name if isinstance(name, str) else type(builder).__qualname__)
 
 
 def shown(name: str) -> str:
-    """Returns a name that every server accepts: shortened, and without unprintable characters."""
+    """Returns a shortened name without unprintable characters, which every server accepts."""
     # The joiner combines several emoji into a single one.
     clean = "".join(c if c.isprintable() or c == "\u200d" else "?" for c in name) or "?"
     return clean.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
 
 
 def as_text(of: str, text: str) -> str:
-    """Returns `text` after checking that the protocol can transfer it as UTF-8.
+    """Returns `text` after checking that it can be encoded as UTF-8 for the protocol.
 
     Raises:
         ValueError: `text` contains lone surrogates, which Python uses for file names that are not UTF-8.
@@ -83,7 +84,7 @@ def function_name(name: str) -> str:
 
 
 def checked(name: str) -> str:
-    """Checks and returns a name that a user has chosen. Raises ValueError if the name is invalid."""
+    """Returns a user-defined name after checking it. Raises ValueError if the name is invalid."""
     if not name or shown(name) != name:
         raise ValueError(f"name: {name!r}, must be printable and have 1 to {NAME_BYTES_MAX} bytes")
     return name

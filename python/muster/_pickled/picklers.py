@@ -1,4 +1,4 @@
-"""Pickles values by value with cloudpickle if pickle cannot serialize them. Internal."""
+"""Pickles values with cloudpickle (by value) if pickle cannot serialize the values. Internal."""
 from __future__ import annotations
 
 import collections
@@ -16,18 +16,18 @@ from muster._pickled.unpicklers import Unpickler, file_of
 
 
 def _code(code: types.CodeType) -> Any:
-    """Reduces a code object. Restores the object's file name, which tracebacks need; some versions of cloudpickle
-    replace it.
+    """Reduces a code object and keeps its file name, which tracebacks need. Some versions of cloudpickle replace the
+    file name.
     """
     make, args = cloudpickle.CloudPickler.dispatch_table[types.CodeType](code)
     return make, tuple(code.co_filename if a == "<dynamic-code>" else a for a in args)
 
 
 def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Adds the slots of a class that is pickled by value to its reduced form, so that the copy has the same slots.
+    """Adds the slots of a class that is pickled by value to the reduced form, so that the copy has the same slots.
 
-    cloudpickle creates the copy without slots. The copy's instances would have a dictionary, which instances of the
-    original class cannot store when they are returned.
+    cloudpickle creates the copy without slots. Instances of the copy would then have a dictionary. When such an instance
+    is returned, the original class could not store this dictionary.
     """
     make, args, (attributes, more), *rest = made
     kind, name, bases, words, *last = args
@@ -42,10 +42,10 @@ def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Adds the qualified name of a class that is pickled by value to its reduced form, so that the copy has the same
+    """Adds the qualified name of a class that is pickled by value to the reduced form, so that the copy has the same
     name.
 
-    Otherwise, the copy of a class that is defined in a function would look like a class of the module.
+    Otherwise, the copy of a class defined in a function would appear to be defined at module level.
     """
     make, args, *rest = made
     kind, name, bases, words, *last = args

@@ -1,11 +1,12 @@
-"""Short text of a call's arguments, which the server shows with the closure. The client creates the text, because the
-server cannot read pickles.
+"""Formats a call's arguments as a short string, which the server shows with the closure. The client creates this string
+because the server cannot read pickles.
 
-Values whose types are not Python's own are shown by their type; arrays are also shown by shape and element type. The
-`__repr__` of such values is not called, because for a large table it takes longer than the closure itself. Thread-safe.
+Only built-in types are shown by value. Other values are shown by type, and arrays also by shape and element type. The
+`__repr__` of such values is not called, because for a large table it can take longer than the closure itself.
+Thread-safe.
 
-Format, at the end of a call and before `calls.origins`: the text in UTF-8, its length (4 bytes), and b"MPYR". A worker
-reads the text when the call has failed; older workers ignore it.
+The string is stored at the end of a call, before `calls.origins`: the string in UTF-8, its length (4 bytes), and
+b"MPYR". A worker reads the string when the call has failed. Older workers ignore the string.
 """
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from typing import Any, Callable, Mapping, Sequence
 from muster._pickled.buffers import Data
 
 MAX = 120
-"""Maximum number of characters; a longer text ends with an ellipsis."""
+"""Maximum number of characters. A longer string is truncated and ends with an ellipsis."""
 _ITEMS = 4
 _DEPTH = 2
 _STRING = 40
@@ -27,8 +28,8 @@ _MAGIC = b"MPYR"
 
 
 def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-    """Returns the text to append to a call. Returns an empty text if the call has no arguments, or if they change
-    during this function.
+    """Returns the bytes to append to a call. Returns empty bytes if the call has no arguments, or if the arguments
+    change during this function.
     """
     if not args and not kwargs:
         return b""
@@ -40,7 +41,7 @@ def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
 
 
 def in_call(call: Data) -> str:
-    """Returns the text that `of_call` has added to a call, or an empty text."""
+    """Returns the string that `of_call` has added to a call, or an empty string."""
     end = len(call)
     for magic in (b"MPYI", _MAGIC):  # the first part may be missing
         if end < TAIL.size:
@@ -58,7 +59,7 @@ def in_call(call: Data) -> str:
 
 
 def text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Returns the arguments as they are written between the parentheses of a call."""
+    """Returns the arguments in source form, as between the parentheses of a call."""
     found = ""
     for part in itertools.chain(map(_value, args), (f"{name}={_value(value)}" for name, value in kwargs.items())):
         found = f"{found}, {part}" if found else part

@@ -1,12 +1,12 @@
 """Reads this package's pickles like `pickle.loads`, with two differences. Internal.
 
-A module that a pickle refers to is imported after its parent packages. Python's unpickler locks the module first, which
-is the reverse order of ``import numpy``. If one thread imports a package while another thread unpickles a definition
-from one of its submodules, each of them waits for the other. Python resolves this deadlock by exposing half-initialized
-modules (ImportError, `_DeadlockError`).
+First, a module that a pickle refers to is imported after its parent packages. Python's unpickler locks the module
+first, which is the reverse order of ``import numpy``. If one thread imports a package while another thread unpickles a
+definition from a submodule, the two threads wait for each other. Python resolves this deadlock by exposing
+half-initialized modules (ImportError, `_DeadlockError`).
 
-A class that this process has pickled by value remains unchanged when values of that class are returned. cloudpickle
-would overwrite its attributes with the attributes of the copy.
+Second, a class that this process has pickled by value remains unchanged when values of the class are returned.
+cloudpickle would overwrite the class's attributes with the attributes of the copy.
 """
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from typing import Any, Callable, Iterable
 from cloudpickle import cloudpickle
 
 _names_globals = re.compile(b"\x93").search
-"""Returns a match if a pickle may refer to a global (STACK_GLOBAL of protocol 4 and later)."""
+"""Returns a match if a pickle can refer to a global (STACK_GLOBAL of protocol 4 and later)."""
 _remade: weakref.WeakSet[type] = weakref.WeakSet()
-"""Classes that were received by value."""
+"""Classes that this process has received by value."""
 _making: set[str] = set()
-"""Trackers of classes that threads are creating. Other threads may find such a class before it is in `_remade`."""
+"""Trackers of classes that threads are creating. Other threads may find such a class before the class is added to
+`_remade`.
+"""
 READ_IN_PLACE_MIN = 64 << 10
-"""Minimum size of a pickle that is read without a copy."""
+"""Minimum size of a pickle that is read without copying."""
 
 
 def loads(data: bytes | bytearray | memoryview, buffers: Iterable[Any] = ()) -> Any:
@@ -46,7 +48,7 @@ def file_of(data: bytes | bytearray | memoryview) -> Any:
 
 
 class _Reader:
-    """A file object that reads memory without copying all of it. An unpickler reads one frame at a time, and reads
+    """A file object that reads from memory without copying all bytes. An unpickler reads one frame at a time, and reads
     large objects into their own memory.
     """
 
@@ -87,7 +89,7 @@ class Unpickler(pickle.Unpickler):
 
 
 def import_outer_first(name: str) -> types.ModuleType:
-    """Imports a module after its parent packages, so that no thread waits for a package while it holds the module's
+    """Imports a module after its parent packages, so that no thread waits for a package while holding the module's
     lock.
 
     Waits if another thread is importing the module. Raises the exceptions of the import.

@@ -1,7 +1,7 @@
 """Packs a client's own modules and packages into a zip file from which workers import them. Internal.
 
-Equal files result in equal zip files: names are sorted, and all times are the earliest time that zip files can store.
-The digest covers names and contents.
+Identical files result in identical zip files: names are sorted, and each timestamp is the earliest that the zip format
+can store. The digest covers file names and file contents.
 """
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ Uploadable = Union[types.ModuleType, str, "os.PathLike[str]"]
 """A module, or the path of a .py file, of a package, or of a directory that contains modules."""
 
 UPLOAD_BYTES_MAX = 1 << 30
-"""Limit of the zip file, which is a blob. A server without blobs receives it as an argument, with a limit of 32 MiB."""
+"""Maximum size of the zip file, which is a blob. A server without blobs receives the zip file as an argument, with a
+limit of 32 MiB.
+"""
 CONTENT_BYTES_MAX = 4 << 30
-"""Limit of the unpacked files."""
+"""Maximum total size of the unpacked files."""
 FILES_MAX = 20_000
 _PIECE = 1 << 20
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -30,18 +32,18 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 @dataclasses.dataclass(frozen=True)
 class Upload:
     digest: str
-    """SHA-256 of names and contents, as hexadecimal digits."""
+    """SHA-256 of the file names and file contents, in hexadecimal."""
     data: bytes
-    """The zip file; its top directory is added to sys.path."""
+    """The zip file, whose top directory is added to sys.path."""
     names: str
-    """Names for messages."""
+    """Names of the modules and paths, for use in messages."""
 
 
 def collect(what: Sequence[Uploadable]) -> Upload:
     """Returns a zip file of the given modules and paths.
 
-    Raises TypeError for other values or for a module without files, ValueError if the zip file is too large, and
-    FileNotFoundError.
+    Raises TypeError for other values and for a module without files, ValueError if the zip file is too large, and
+    FileNotFoundError if a path does not exist.
     """
     if isinstance(what, (str, os.PathLike, types.ModuleType)):
         what = [what]
@@ -72,7 +74,7 @@ def collect(what: Sequence[Uploadable]) -> Upload:
 
 
 def header(name: str, size: int) -> bytes:
-    """Returns the bytes that are added to the digest before a file's contents."""
+    """Returns the bytes that precede a file's contents in the digest."""
     return b"%d %d " % (len(name.encode()), size) + name.encode()
 
 
@@ -126,8 +128,8 @@ def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Path]]:
-    """Yields the files of a module. For a submodule, yields the files of the whole package, because it cannot be
-    imported without them.
+    """Yields the files of a module. For a submodule, yields the files of the whole package, because a submodule cannot
+    be imported without its package.
     """
     top = sys.modules.get(module.__name__.partition(".")[0], module)
     folders = list(getattr(top, "__path__", ()))

@@ -1,10 +1,15 @@
 """Encodes the outputs of functions as JSON, so that closures in any language can use them as arguments.
 
-Values that JSON represents exactly (None, bool, str, 64-bit integers, finite floats, and small lists and str-keyed
-dicts of these) are written as plain JSON, which people and other languages can read. Other values are written as
-``{"$pickle": "<base64>"}``; as bytes if no other closure can use them as an argument; or, if they are large, as
-``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle stored as a blob. The forms with `$` represent a pickle only if
-they are the whole output of a pickled function, because any function can return such JSON.
+Values that JSON represents exactly are written as plain JSON, which people and other languages can read. These values
+are None, bool, str, 64-bit integers, finite floats, and small lists and str-keyed dicts of such values. All other values
+are pickled, in one of three forms:
+
+- As JSON: ``{"$pickle": "<base64>"}``.
+- As bytes, if no other closure can use the value as an argument.
+- As a blob, if the pickle is large. The JSON is then ``{"$blob": "<SHA-256>", "bytes": N}``.
+
+The forms with `$` represent a pickle only if they are the whole output of a pickled function, because any function can
+return such JSON.
 """
 from __future__ import annotations
 
@@ -23,16 +28,16 @@ _PREFIX = b'{"$pickle":"'
 BLOB = "$blob"
 _BLOB_PREFIX = b'{"$blob":"'
 Keep = Callable[[list[Data]], bytes]
-"""Makes a blob of the parts of its bytes and returns its SHA-256."""
+"""Stores concatenated parts as a blob and returns the blob's SHA-256."""
 NODES_MAX = 256
-"""Larger structures are pickled, which is faster than checking each part."""
+"""Maximum number of nodes in plain JSON. Larger structures are pickled, which is faster than checking each part."""
 
 _write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def _nodes(value: Any, left: int) -> int:
-    """Returns how many of `left` nodes remain after this value has been counted. Returns a negative number if JSON does
-    not represent the value exactly.
+    """Counts the nodes of a value and returns how many of `left` nodes remain. Returns a negative number if JSON cannot
+    represent the value exactly.
     """
     kind = type(value)
     left -= 1
@@ -97,8 +102,7 @@ def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
 def decode(text: Data, blob: buffers.Open | None = None) -> Any:
     """Returns the value of the JSON output of a pickled function.
 
-    The whole text may represent a pickle, so the function's code must be trusted. Values nested in the text are plain
-    JSON.
+    The JSON as a whole may represent a pickle, so the function's code must be trusted. Nested values are plain JSON.
     """
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
         return buffers.load(base64.b64decode(memoryview(text)[len(_PREFIX):-2]))
@@ -111,8 +115,8 @@ def decode_json(text: Data) -> Any:
 
 
 def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = False) -> Any:
-    """Returns the value of an input that was sent separately from arguments in bytes. `pickled` is true if a pickled
-    function has returned the input.
+    """Returns the value of an input that was sent separately from the bytes of the arguments. `pickled` is true if a
+    pickled function has returned the input.
     """
     if form == INPUT_JSON:
         return decode(value, blob) if pickled else decode_json(value)

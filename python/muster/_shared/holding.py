@@ -1,10 +1,10 @@
-"""Reports to the server which values this process holds, over one stream (`Hold`), and uploads values that the server
+"""Reports to the server over a stream (`Hold`) which values this process holds, and uploads values that the server
 requests.
 
-If the stream breaks, it is opened again and all held values are reported again. A server that does not support this
-call is asked again after ASK_AGAIN; until then no values are held. Thread-safe. One thread reads the stream. A second
-thread, which starts with the first request, uploads values. The number of unreported values never exceeds the number of
-held values.
+If the stream breaks, it is opened again and all held values are reported again. If the server does not support this
+call, the process retries after ASK_AGAIN and holds no values until then. Thread-safe. One thread reads the stream. A
+second thread, which starts with the first request, uploads values. The number of unreported values never exceeds the
+number of held values.
 """
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ log = logging.getLogger("muster.shared")
 
 PAUSE_MIN, PAUSE_MAX = 0.05, 2.0
 ASK_AGAIN = 30.0
-"""Seconds until an older server without `Hold` is asked again, because it may have been replaced."""
+"""Seconds before retrying an older server without `Hold`, which may have been upgraded."""
 SAID_EVERY = 1.0
-"""Seconds between messages on what was taken, and between new reports of refused values."""
+"""Seconds between reports of taken values, and between repeated reports of refused values."""
 STRANGER_TRIES = 8
 """Number of attempts to upload a value while the server does not know this holder. A restarted server knows the holder
-after the stream is open again.
+once the stream is open again.
 """
 _FINAL = (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.INVALID_ARGUMENT)
 
@@ -42,7 +42,7 @@ class Channels(Protocol):
         """Returns the channel to the current server."""
 
     def failed(self) -> None:
-        """Called if the server does not answer, so that the next server is tried."""
+        """Switches to the next server. Called if the server does not answer."""
 
 
 class Holding:
@@ -50,7 +50,7 @@ class Holding:
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  peer: str = "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`peer` is the address at which the store serves other hosts, or empty if it serves no other hosts.
+        """`peer` is the address at which the store serves other hosts, or empty if the store serves only this host.
         `on_unlisted` is called for copies that the server does not list. `host` is used instead of this host's
         identity.
         """
@@ -69,9 +69,11 @@ class Holding:
         self._copies: set[bytes] = set()
         """Held values that another process has created."""
         self._unlisted: set[bytes] = set()
-        """Subset of _copies that is not reported to the server."""
+        """Subset of _copies that are not reported to the server."""
         self._news: queue.SimpleQueue[tuple[bytes, int]] | None = None
-        """Unreported names of the current stream with their sizes; size -1: dropped. None if there is no stream."""
+        """Names not yet reported on the current stream, with the sizes of the values. A size of -1 means that the value
+        was dropped. None if there is no stream.
+        """
         self._call: Any = None
         self._channel: Any = None
         self._holder = 0
@@ -79,18 +81,18 @@ class Holding:
         self._bytes_max = 0
         self._outputs_stay = False
         self.outputs_may_stay = False
-        """The server's last setting, which remains between two streams."""
+        """The server's last setting, which stays valid between two streams."""
         self._refused: set[bytes] = set()
         self._taken = 0
         self._copied = 0
         self._putting: threading.Thread | None = None
         self._put_names: set[bytes] = set()
-        """Held values that the server has, too."""
+        """Held values that are also stored on the server."""
         threading.Thread(target=self._run, name="muster-hold", daemon=True).start()
 
     def ready(self, timeout: float = 0.0) -> bool:
-        """Returns whether more values can be held: a server must have received and accepted the whole list. Waits at
-        most `timeout` seconds.
+        """Returns whether more values can be held, which requires that a server has received and accepted the whole
+        list. Waits at most `timeout` seconds.
         """
         self._settled.wait(timeout)
         return self._news is not None and self._holder != 0 and not self._refused
@@ -105,7 +107,7 @@ class Holding:
         return not self._bytes_max or size <= self._bytes_max
 
     def announce(self, name: bytes, size: int) -> None:
-        """Reports a value, which other processes can then take."""
+        """Reports a value to the server. Other processes can then take the value."""
         with self._lock:
             if self._news is not None:
                 self._news.put((name, size))
@@ -132,12 +134,12 @@ class Holding:
                 self._news.put((name, -1))
 
     def all_put(self) -> list[bytes]:
-        """Returns the held values that the server also has."""
+        """Returns the held values that are also stored on the server."""
         with self._lock:
             return list(self._put_names)
 
     def gone(self, names: list[bytes]) -> None:
-        """Records that the server no longer has these values."""
+        """Records that these values are no longer stored on the server."""
         with self._lock:
             self._put_names.difference_update(names)
 
@@ -146,7 +148,7 @@ class Holding:
             self._taken += size
 
     def copied(self, size: int) -> None:
-        """Counts the bytes of a value that was copied from another host."""
+        """Adds the size of a value that was copied from another host to the total of copied bytes."""
         with self._lock:
             self._copied += size
 
@@ -156,12 +158,13 @@ class Holding:
             self._call.cancel()
 
     def put(self, name: bytes) -> bool:
-        """Uploads the value if the server does not have it. Returns whether the server then has it."""
+        """Uploads the value unless the server has already stored it. Returns whether the value is stored on the server.
+        """
         return name in self._put_names or self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
 
     def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
-        """Uploads the held values, except the values in `but` and copies that the server has not requested. Values that
-        cannot be uploaded are skipped.
+        """Uploads the held values, except for the values in `but` and for copies that the server has not requested.
+        Values that cannot be uploaded are skipped.
         """
         end = time.monotonic() + timeout
         for name in self._store.held():

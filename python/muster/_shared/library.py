@@ -1,8 +1,8 @@
-"""Loads the library for large values, which is also part of the C++ client. ``client/blobs/values.h`` describes its
-functions.
+"""Loads the library for large values, which is also part of the C++ client. ``client/blobs/values.h`` documents the
+functions of the library.
 
-The library is installed next to the program `muster`. Without the library, Python processes do not share memory: large
-values are sent through the server, as between hosts that cannot reach each other.
+The library is installed next to the program `muster`. Without the library, Python processes do not share memory. Large
+values are then sent through the server, as between hosts that cannot reach each other.
 """
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from muster import _program
 log = logging.getLogger("muster.shared")
 
 INTERFACE = 1
-"""Number of the interface that this package calls. A library with another number has another version."""
+"""Version of the library interface that this package calls. A library with a different interface version is rejected.
+"""
 FULL, UNKNOWN, NOT_TAKEN, CLOSED = -2, -3, -4, -5
-"""Codes of failures. All other codes mean that the system refused."""
+"""Failure codes. All other codes mean that the operating system reported an error."""
 
 _INT, _LONG, _SIZE, _NUMBER = ctypes.c_int, ctypes.c_int64, ctypes.c_size_t, ctypes.c_uint64
 _TEXT, _BYTES, _ANY, _STORE = ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64
@@ -60,7 +61,7 @@ class Failed(OSError):
     """Raised if a library call fails."""
 
     code = 0
-    """Code of the failure, as values.h names it."""
+    """Failure code from values.h."""
 
     @classmethod
     def of(cls, code: int, why: str) -> Failed:
@@ -70,12 +71,14 @@ class Failed(OSError):
 
 
 class Library:
-    """The functions of the library as methods, without the functions' prefix. The methods raise Failed if they fail,
-    and release the GIL.
+    """The functions of the library as methods, without the prefix in the names. The methods release the GIL, and raise
+    Failed if the library reports an error.
     """
 
     def __init__(self, path: str) -> None:
-        """Raises OSError if the library cannot be loaded or has another version."""
+        """Loads the library. Raises OSError if the library cannot be loaded or its version differs from this package's
+        version.
+        """
         loaded = ctypes.CDLL(path)
         try:
             for name, (result, *arguments) in _FUNCTIONS.items():
@@ -99,7 +102,7 @@ class Library:
         return result
 
     def text(self, function: Any, *arguments: Any) -> str:
-        """Calls a function whose last two arguments are a buffer and its size. Returns the text that the function
+        """Calls a function whose last two arguments are a buffer and its size. Returns the string that the function
         writes into the buffer.
         """
         into = ctypes.create_string_buffer(400)
@@ -109,7 +112,7 @@ class Library:
 
 @functools.lru_cache(None)
 def found() -> Library | None:
-    """Returns the library next to the program, or None if no library of this version is installed."""
+    """Returns the library next to the program, or None if this version of the library is not installed."""
     try:
         program = pathlib.Path(_program.find())
     except FileNotFoundError:

@@ -40,8 +40,8 @@ def bytes_max(asked: int | None) -> int:
 
 @functools.lru_cache(None)
 def this_host() -> str:
-    """Returns a text that is equal for all processes that can connect to each other's Unix sockets. Empty if the text
-    is unknown.
+    """Returns a string that is identical for all processes that can connect to each other's Unix sockets. The string is
+    empty if it cannot be determined.
     """
     found = library.loaded()
     return found.text(found.host)
@@ -54,7 +54,7 @@ def is_reused() -> bool:
 
 
 def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
-    """Creates memory that contains the concatenated parts, and returns its descriptor.
+    """Creates shared memory that contains the concatenated parts, and returns the descriptor of the memory.
 
     This process keeps at most `free_max` bytes of unused memory for later values. Raises OSError, for example if there
     is not enough memory.
@@ -73,13 +73,13 @@ def forget_unused() -> None:
 
 
 def size_of(fd: int) -> int:
-    """Returns the size of the value in shared memory. Raises OSError."""
+    """Returns the size of the value in shared memory. Raises OSError if the size cannot be read."""
     found = library.found()
     return os.fstat(fd).st_size if found is None else int(found.size(fd))
 
 
 def check(fd: int, name: bytes, size: int) -> None:
-    """Raises OSError unless the memory is sealed and contains exactly the named value."""
+    """Checks that the memory is sealed and contains exactly the named value. Raises OSError otherwise."""
     library.loaded().check(fd, name, size)
 
 
@@ -96,7 +96,7 @@ def same(one: Data, other: Data) -> bool:
 
 
 def mapped(fd: int) -> memoryview:
-    """Maps shared memory privately, without keeping a descriptor. Raises OSError."""
+    """Maps shared memory privately, without keeping a descriptor. Raises OSError if the memory cannot be mapped."""
     size = size_of(fd)
     made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     at, _ = address(made)  # replaces the mapping of `made`, which unmaps it; mmap of a file would keep a descriptor

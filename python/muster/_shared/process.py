@@ -1,8 +1,7 @@
-"""Large values that a process holds for other processes and takes from them. Used by clients and worker processes, but
-not by their child processes.
+"""Exchanges large values with other processes. Used by clients and worker processes, but not by their child processes.
 
-A Process holds at most `bytes_max` bytes. It has three threads: for its store, for the stream to the server, and for
-uploads.
+A Process holds at most `bytes_max` bytes. It has three threads: one for the store, one for the stream to the server,
+and one for uploads.
 """
 from __future__ import annotations
 
@@ -49,12 +48,12 @@ class Process:
         self.holding = Holding(self.store, channels, task, on_unneeded, listen(self.store), on_unlisted, host)
 
     def hold(self, name: bytes, fd: int, size: int) -> None:
-        """Holds a value for which room was reserved with `store.reserve`. Takes ownership of the descriptor."""
+        """Holds a value for which memory was reserved with `store.reserve`. Takes ownership of the descriptor."""
         self.store.add(name, fd, size)
         self.holding.announce(name, size)
 
     def hold_copy(self, taken: Taken) -> None:
-        """Holds a value that another process has created. Takes ownership of its descriptor."""
+        """Holds a value that another process has created. Takes ownership of the descriptor."""
         self.store.add(taken.name, taken.fd, taken.size)
         self.holding.announce_copy(taken.name, taken.size, taken.may_copy)
 
@@ -82,11 +81,11 @@ class Process:
 
     def take(self, name: bytes, keep: bool, shared: Callable[[Taken], None], room: Callable[[int], None],
              copied: Callable[[Taken], None]) -> bool:
-        """Takes a value from a process that holds it, preferably on this host. Returns False if only the server can
-        provide the value.
+        """Takes a value from a process that holds the value, preferably on this host. Returns False if only the server
+        can provide the value.
 
-        `shared` is called with a value on this host. If `keep` is set, the holder reports when it drops the value.
-        `room` is called with the size of a value on another host, and `copied` is then called with a copy of it.
+        `shared` is called with a value on this host. If `keep` is set, the holder reports when it drops the value. For
+        a value on another host, `room` is called with the size, and `copied` is then called with a copy of the value.
         `shared`, `room` and `copied` may raise OSError.
         """
         if not self.holding.ready():
@@ -139,13 +138,13 @@ class Process:
         return True
 
     def record_server_time(self, size: int, seconds: float) -> None:
-        """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
-        than that.
+        """Records how long the server took to send a value. Transfers from other hosts are aborted if they are slower
+        than the server.
         """
         self.store.record_server_time(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
-        """Returns whether neither this host nor the server has the value. Returns False if that is unknown."""
+        """Returns whether the value is known to be missing both on this host and on the server."""
         try:
             place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN)
         except (grpc.RpcError, ValueError):

@@ -1,5 +1,4 @@
-"""Values that a process holds for other processes and takes from them: a store of the library
-(``client/blobs/values.h``).
+"""Store for values that processes exchange, implemented by the library (``client/blobs/values.h``).
 
 Each store has a Python thread that waits for notifications from the library. In a forked process, all stores are
 closed. Never imports grpc.
@@ -21,11 +20,11 @@ log = logging.getLogger("muster.shared")
 NAME = 32
 
 Got = Callable[[int], None]
-"""Receives a descriptor and owns it. May raise OSError."""
+"""Takes ownership of a descriptor. May raise OSError."""
 
 
 class Full(OSError):
-    """Raised if a value does not fit into the limits of this process."""
+    """Raised if a value would exceed the memory limits of this process."""
 
 
 class NotTaken(OSError):
@@ -48,9 +47,9 @@ class Store:
         self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()  # protects all below
         self._taking: dict[bytes, int] = {}
-        """Number of threads that are taking a value in order to keep it."""
+        """For each value, the number of threads that are taking the value in order to keep it."""
         self._gone: set[bytes] = set()
-        """Values of `_taking` that were dropped at the same time."""
+        """Values in `_taking` that were dropped while threads were taking them."""
         self._thread = threading.Thread(target=self._run, name="muster-shared", daemon=True)
         self._thread.start()
 
@@ -72,14 +71,14 @@ class Store:
             self._thread.join(5.0)
 
     def reserve(self, size: int) -> None:
-        """Reserves room for a value that will be added. Raises Full if there is not enough room."""
+        """Reserves memory for a value that will be added. Raises Full if there is not enough memory."""
         try:
             self._library.reserve(self._number, size)
         except library.Failed as error:
             raise Full(str(error)) from error
 
     def unreserve(self, size: int) -> None:
-        """Releases the room that was reserved for a value that will not be added."""
+        """Releases the memory that was reserved for a value that will not be added."""
         try:
             self._library.unreserve(self._number, size)
         except library.Failed:
@@ -93,14 +92,14 @@ class Store:
             return 0
 
     def add(self, name: bytes, fd: int, size: int) -> None:
-        """Adds a value for which room has been reserved. The store then owns the descriptor."""
+        """Adds a value for which memory has been reserved. The store takes ownership of the descriptor."""
         try:
             self._library.add(self._number, name, fd, size)
         except library.Failed:
             pass
 
     def drop(self, name: bytes) -> bool:
-        """Drops a value. Returns False if the store does not hold it."""
+        """Drops a value. Returns False if the store does not hold the value."""
         try:
             self._library.drop(self._number, name)
             return True
@@ -115,7 +114,7 @@ class Store:
             raise KeyError(name) from error
 
     def held(self) -> dict[bytes, int]:
-        """Returns the names of all values with their sizes."""
+        """Returns the names and sizes of all values."""
         room = 64
         while True:
             names, sizes = ctypes.create_string_buffer(room * NAME), (ctypes.c_uint64 * room)()
@@ -150,8 +149,8 @@ class Store:
         return _interruptible(take) if threading.current_thread() is threading.main_thread() else take()
 
     def record_server_time(self, size: int, seconds: float) -> None:
-        """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
-        than that.
+        """Records how long the server took to send a value. Transfers from other hosts are aborted if they are slower
+        than the server.
         """
         try:
             self._library.record_server_time(self._number, size, seconds)
@@ -159,17 +158,19 @@ class Store:
             pass
 
     def listen(self, listen: str, advertise: str, server: str) -> str:
-        """Starts to serve other hosts. Returns the address to which other hosts connect. Raises OSError."""
+        """Starts serving other hosts. Returns the address to which other hosts connect. Raises OSError if listening
+        fails.
+        """
         return self._library.text(self._library.listen, self._number, listen.encode(), advertise.encode(), server.encode())
 
     def use_certificate(self, certificate: str, key: str) -> None:
-        """Sets the PEM certificate and key for connections from other hosts. If empty, connections are in plaintext.
-        Raises OSError.
+        """Sets the PEM certificate and key for connections from other hosts. If both are empty, connections are in
+        plaintext. Raises OSError if the certificate or key cannot be used.
         """
         self._library.certificate(self._number, certificate.encode(), key.encode())
 
     def expect(self, ticket: bytes, name: bytes) -> None:
-        """Accepts this ticket once, for the value `name`. Raises OSError."""
+        """Accepts this ticket once for the value `name`. Raises OSError if the library reports an error."""
         self._library.expect(self._number, ticket, name)
 
     def _taken(self, function: Any, *arguments: Any) -> int:
@@ -179,7 +180,7 @@ class Store:
             raise NotTaken(str(error)) from error
 
     def _is_gone(self, name: bytes) -> bool:
-        """Removes a thread from the threads that are taking a value. Returns whether it was the last of them and the
+        """Removes a thread from the threads that are taking a value. Returns whether no such threads remain and the
         value was dropped in the meantime.
         """
         with self._lock:

@@ -5,8 +5,8 @@ from typing import Sequence
 
 
 def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
-    """Returns the addresses in a text or in a list of texts. Each text is "host:port", or several of these separated by
-    commas.
+    """Returns the addresses in a string or in a list of strings. Each string contains one or more "host:port"
+    addresses, separated by commas.
 
     Raises:
         ValueError: No address is given, or an address is invalid. The message contains `field`.
@@ -29,7 +29,9 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Splits "host:port", "[::1]:port", or "host" (with port 0) into host and port. Raises ValueError."""
+    """Splits "host:port" or "[::1]:port" into host and port. The port of "host" is 0. Raises ValueError for other
+    strings.
+    """
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         port = rest[1:] if rest.startswith(":") else ""

@@ -12,17 +12,19 @@ METHOD = "/muster.v1.BlobService/"
 PIECE = 1 << 20
 ASKED_AT_ONCE = 1000
 RETRY_WITHIN = 60.0
-"""Seconds for which calls are repeated while the server cannot be reached: the default of a session's grace."""
+"""Seconds for which calls are retried while the server cannot be reached. Equal to the default grace period of a
+session.
+"""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),
                    ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", 1000),
                    ("grpc.max_reconnect_backoff_ms", 1000)]
-"""Reconnects to a restarted server within a second."""
+"""Channel options that allow reconnecting to a restarted server within a second."""
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
              grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
 
 
 def is_transient(error: Exception) -> bool:
-    """Returns whether a call failed because its connection broke, so that a retry may succeed."""
+    """Returns whether a call failed because the connection broke, in which case a retry may succeed."""
     return isinstance(error, EOFError) or (isinstance(error, grpc.RpcError) and error.code() in _MAY_PASS)
 
 
@@ -37,7 +39,7 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
     """Returns which blobs the server has, and the maximum size of a blob. The size is 0 if the server does not support
     blobs.
 
-    The server keeps the blobs that it has for another ten minutes. Raises grpc.RpcError.
+    The server keeps its existing blobs for another ten minutes. Raises grpc.RpcError.
     """
     ask = channel.unary_unary(METHOD + "Has", messages.HasBlobs.SerializeToString,
                               messages.BlobsThere.FromString)
@@ -51,7 +53,7 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
 
 
 PUT_WITHIN = 600.0
-"""Seconds for one upload."""
+"""Time limit of an upload in seconds."""
 
 
 def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: bytes = b"", holder: int = 0) -> None:
@@ -114,8 +116,8 @@ def hold(channel: Any, requests: Iterator[Any]) -> Any:
 
 
 def locate(channel: Any, names: Sequence[bytes], timeout: float, peers: bool = False, host: str = "") -> Sequence[Any]:
-    """Returns the location of each value. With `peers`, a location includes tickets for holders on hosts other than
-    `host`. Raises grpc.RpcError.
+    """Returns the location of each value. If `peers` is set, a location includes tickets for holders on hosts other
+    than `host`. Raises grpc.RpcError.
     """
     ask = channel.unary_unary(METHOD + "Locate", messages.LocateRequest.SerializeToString,
                               messages.LocateResponse.FromString)

@@ -1,4 +1,6 @@
-"""Messages with a large bytes field. protobuf would copy such a field two more times in each direction."""
+"""Serializes and parses messages with a large bytes field. protobuf would copy such a field two more times in each
+direction.
+"""
 from __future__ import annotations
 
 from typing import Any, Sequence, Union
@@ -6,18 +8,18 @@ from typing import Any, Sequence, Union
 Data = Union[bytes, memoryview]
 
 LARGE = 256 << 10
-"""Minimum size of a message or value for which this is faster."""
+"""Minimum size of a message or value for which this code is faster than protobuf."""
 
 
 def serialize(message: Any, name: str, value: Data) -> bytes:
-    """Returns the serialized message with an additional value in its bytes field `name`."""
+    """Returns the serialized message with an additional value in the bytes field `name`."""
     head: bytes = message.SerializeToString()
     field = message.DESCRIPTOR.fields_by_name[name].number
     return b"".join((head, _varint(field << 3 | 2), _varint(len(value)), value))
 
 
 def parse(message_class: Any, raw: bytes, name: str) -> tuple[Any, Sequence[Data]]:
-    """Returns the parsed message and the values of its bytes field `name`. A large message is returned without the
+    """Returns the parsed message and the values of the bytes field `name`. A large message is returned without this
     field, and large values are views of `raw`.
     """
     if len(raw) < LARGE:

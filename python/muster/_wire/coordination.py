@@ -1,7 +1,7 @@
 """Messages of the coordination service.
 
-Uses XLA's protocol, in which a number identifies a task across the cluster, and a few messages of TensorFlow that XLA's
-protocol lacks.
+Uses XLA's protocol, in which a number identifies a task across the cluster. A few messages that XLA's protocol lacks
+come from TensorFlow's protocol.
 """
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _KEY = "type.googleapis.com/tensorflow."
 
 
 class Refusal(NamedTuple):
-    """The reason why a call did not return an answer."""
+    """The reason why a call received no response."""
 
     code: str
     message: str
     answered: bool = False
-    """Whether the service has answered; otherwise the connection has failed."""
+    """Whether the service has responded. If False, the connection has failed."""
     task: int | None = None
     reported: bool = False
     barrier: tuple[str, int] | None = None
-    """Id of the barrier, and number of its use."""
+    """Id of the barrier, and the number of this use of the id."""
     other_service: bool = False
-    """Whether this is a different service than the one at which the agent has registered."""
+    """Whether this service differs from the service at which the agent has registered."""
 
     @property
     def passes(self) -> bool:
@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(call: Any) -> Refusal:
-    """Returns the reason why a call has ended without an answer."""
+    """Returns the reason why a call received no response."""
     code, message = call.code().name, call.details() or ""
     details = {k: v for k, v in call.trailing_metadata() or () if k == "grpc-status-details-bin"}
     try:

@@ -1,8 +1,8 @@
-"""Message classes of the protocol, which are built from the packaged descriptors when this module is imported.
+"""Message classes of the protocol, built from the packaged descriptors when this module is imported.
 
-Generated code would depend on a single major version of protobuf; descriptors do not. The descriptors have their own
-pool, so they cannot conflict with messages of the user's program. A test compares `descriptors.bin` with the files in
-`proto/`.
+Generated code would depend on a single major version of protobuf; descriptors work with all versions. The descriptors
+have a separate pool, so they cannot conflict with messages of the user's program. A test compares `descriptors.bin`
+with the files in `proto/`.
 """
 from __future__ import annotations
 

@@ -59,9 +59,8 @@ class Session(SessionWaits):
                 if not may():
                     drains = self._generation.cancelling if own_errors else not self._generation.settled
                     if drains and self._is_reading():
-                        raise RuntimeError("a callback cannot schedule until the calls that an error or cancel stops "
-                                           "have ended, because its thread receives their outcomes; use a thread of "
-                                           "your own")
+                        raise RuntimeError("a callback cannot schedule calls while an error or cancellation is still "
+                                           "stopping other calls; schedule from another thread")
                     self._signal()
                     with waiting():  # back-pressure; the wait ends with the session at the latest
                         self._changed.wait_for(may)

@@ -77,7 +77,7 @@ proxy_header read_proxy_header(std::string_view said) {
   if (addresses.size() < (family == family_inet    ? inet_bytes
                           : family == family_inet6 ? inet6_bytes
                                                    : 0))
-    return wrong("it is too short for its addresses");
+    return wrong("the header is too short to contain its addresses");
   if (family == family_inet) h.client = source<ip::address_v4>(addresses);
   if (family == family_inet6) h.client = source<ip::address_v6>(addresses);
   return h;
