@@ -1,6 +1,7 @@
 #include "server/core/texts/explanation_texts.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.hpp"
 #include "server/core/api/id_text.hpp"
@@ -72,9 +73,23 @@ std::string how_to_start(std::string const& function) {
   return "start one that provides '" + function + "'";
 }
 
+// Returns "1 is draining, 2 are cordoned and 1 has lost its connection", without numbers that are
+// 0.
+std::string unavailable(worker_shortage const& l) {
+  std::vector<std::string> parts;
+  if (l.draining > 0) parts.push_back(number_with_is(l.draining) + " draining");
+  if (l.cordoned > 0) parts.push_back(number_with_is(l.cordoned) + " cordoned");
+  if (l.away > 0)
+    parts.push_back(std::to_string(l.away) +
+                    (l.away == 1 ? " has lost its connection" : " have lost their connection"));
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  return text;
+}
+
 std::string held_back(worker_shortage const& l) {
-  auto said = "all workers that could run it are unavailable: " + number_with_is(l.draining) +
-              " draining and " + number_with_is(l.cordoned) + " cordoned";
+  auto said = "all workers that could run it are unavailable: " + unavailable(l);
   if (l.cordoned > 0)
     said += ", such as " + l.cordoned_task + "; run 'muster uncordon " + l.cordoned_task + "'";
   return said;
@@ -247,10 +262,7 @@ std::string text(worker_shortage const& l) {
     case closure_reason::function_absent:
       return text_of_missing_function(l.function) + "; workers that provided it have left";
     case closure_reason::workers_closed:
-      return "no worker with '" + l.function + "' accepts closures: " + number_with_is(l.draining) +
-             " draining" + (l.cordoned > 0 ? ", " + number_with_is(l.cordoned) + " cordoned" : "") +
-             " and " + std::to_string(l.away) +
-             (l.away == 1 ? " has lost its connection" : " have lost their connection");
+      return "no worker with '" + l.function + "' accepts closures: " + unavailable(l);
     case closure_reason::workers_start:
       return counted(l.starting, "worker") + " with '" + l.function +
              (l.starting == 1 ? "' connected recently and starts"

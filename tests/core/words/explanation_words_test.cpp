@@ -84,11 +84,9 @@ TEST(explanation_words, describe_a_lack_of_workers) {
        "workers provide; "
        "workers that provided it have left."},
       {lack(closure_reason::server_stops), "the server is shutting down."},
-      {closed,
-       "no worker with 'f' accepts closures: 0 are draining, 1 is cordoned and 0 have lost their "
-       "connection."},
+      {closed, "no worker with 'f' accepts closures: 1 is cordoned."},
       {held_back,
-       "all workers that could run it are unavailable: 0 are draining and 1 is cordoned, such as "
+       "all workers that could run it are unavailable: 1 is cordoned, such as "
        "worker:0; run "
        "'muster uncordon worker:0'."},
   };
