@@ -197,8 +197,8 @@ TEST_F(peers, peer_as_fast_as_the_server_is_kept) {
   from.address = slow.address;
   gives->expect(ticket, name);
   peer_value_client taker(patience);
-  taker.by_server(10 << 20, 60s);  // the network is slow
-  taker.by_server(1 << 10, 0s);    // too few bytes for an estimate
+  taker.record_server_time(10 << 20, 60s);  // the network is slow
+  taker.record_server_time(1 << 10, 0s);    // too few bytes for an estimate
   auto const fd = taker.take(from, name, bytes.size(), why);
   ASSERT_TRUE(fd) << why;
   EXPECT_EQ(mapping(fd.get()).bytes(), bytes);
