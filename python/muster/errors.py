@@ -8,7 +8,8 @@ from muster import _failures
 
 
 class FailureKind(enum.IntEnum):
-    """Reason why a call failed. The protocol uses the same numbers. USER: the function raised an exception."""
+    """Reason why a call failed. The protocol uses the same numbers. USER means that the function raised an exception.
+    """
 
     USER = 0
     WORKER_LOST = 1
@@ -24,11 +25,11 @@ class MusterError(Exception):
 
 
 class WaitTimeout(MusterError, TimeoutError):
-    """Raised if a wait has reached its time limit. The calls continue."""
+    """Raised if a wait reaches its time limit. The calls continue to run."""
 
 
 class Failure(NamedTuple):
-    """The data about the failure of a call that this process has received."""
+    """The received data about the failure of a call."""
 
     kind: FailureKind
     type: str
@@ -54,14 +55,14 @@ class ClosureError(MusterError):
     causes contains the traceback of the worker.
 
     Attributes:
-        kind: A FailureKind.
+        kind: Reason of the failure, as a FailureKind.
         type: Class name of the original error.
         message: Message of the original error.
-        remote_traceback: Traceback on the worker, or "".
-        worker: The task of the worker, such as ``"worker:3"``, or "".
-        attempt: Number of the attempt, from 1.
+        remote_traceback: Traceback on the worker, or "" if there is no traceback.
+        worker: The task of the worker, such as ``"worker:3"``, or "" if the call had no worker.
+        attempt: Number of the attempt, starting at 1.
         dependency: Lost tasks, such as ``["ps:1"]``.
-        original: The exception as the function raised it, or None if it was not received.
+        original: The exception that the function raised, or None if the exception was not received.
     """
 
     def __init__(self, kind: FailureKind, type: str, message: str, remote_traceback: str = "",
@@ -118,11 +119,11 @@ class ClosureError(MusterError):
         return f"{name}: {f.message}{where}"
 
     def again(self, stops: bool = False) -> ClosureError:
-        """Returns a copy of the error to raise, which is also an instance of the original class. Each place that raises
-        the error needs its own copy.
+        """Returns a copy of the error, which is also an instance of the original class. Code that raises the error must
+        raise a copy.
 
         Args:
-            stops: Whether the copy can be a StopIteration. Coroutines, generators and futures cannot raise
+            stops: Whether the copy can be an instance of StopIteration. Coroutines, generators and futures cannot raise
                 StopIteration.
         """
         return _whole(self._failure, stops)
@@ -131,7 +132,7 @@ class ClosureError(MusterError):
         """Returns whether two errors describe the same failure of the same attempt.
 
         Args:
-            other: An error of any session or call.
+            other: An error from any session or call.
         """
         return (self._failure._replace(own=False, cause=None) ==
                 other._failure._replace(own=False, cause=None))
@@ -144,48 +145,49 @@ class ClosureError(MusterError):
 
 class InputError(ClosureError):
     """Raised if an argument of the call could not be converted, or if the call that computes the argument has failed.
-    In the second case, ``type``, ``worker``, ``remote_traceback`` and ``__cause__`` describe the error of that call.
+    If that call has failed, ``type``, ``worker``, ``remote_traceback`` and ``__cause__`` describe its error.
     """
 
 
 class CancelledError(ClosureError):
-    """Raised if the call was cancelled by the user, or because another scheduled call has failed. The call can be
-    scheduled again. If the worker of a call is lost, the call fails with AbortedError, unlike in TensorFlow.
+    """Raised if the call was cancelled by the user, or because another scheduled call failed. The call can be scheduled
+    again. Unlike in TensorFlow, the loss of a worker results in AbortedError.
     """
 
 
 class AbortedError(ClosureError):
-    """Raised if the worker of the call was lost too often. The call is not retried."""
+    """Raised if the call was interrupted too often by the loss of its worker. The call is not retried."""
 
 
 class TimedOutError(ClosureError, TimeoutError):
-    """Raised if the call has not ended within its `timeout`."""
+    """Raised if the call does not finish within its `timeout`."""
 
 
 class UnavailableError(ClosureError):
-    """Raised if something that the call or the session depends on was lost, such as a parameter server, a value or the
-    Muster server.
+    """Raised if the call or the session depends on a lost resource, such as a parameter server, a value or the Muster
+    server.
     """
 
 
 class NotServedError(ClosureError):
-    """Raised if no worker can run the call, because all workers have other Python versions or, with
-    ``require_function``, do not provide the function. The message lists the functions or versions that the workers
-    provide.
+    """Raised if no worker can run the call. Either all workers have a different Python version or, with
+    ``require_function``, no worker provides the function. The message lists the available functions or versions.
     """
 
 
 class RemoteTraceback(Exception):
-    """An exception that contains the traceback on the worker. It is the cause of the error that the client raises."""
+    """An exception that contains the traceback on the worker. This exception is the cause of the error that the client
+    raises.
+    """
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])
 
 
 class DependencyLost(MusterError):
-    """Error that a function on a worker can raise if tasks that it depends on were lost.
+    """Error that a function on a worker can raise if the function depends on lost tasks.
 
-    The server counts these errors for each task. See the option ``--transient-dependency-failures``.
+    The server counts DependencyLost errors for each task. See the option ``--transient-dependency-failures``.
 
     Args:
         message: Error message.
@@ -206,7 +208,7 @@ class DependencyLost(MusterError):
 
 
 class Cancelled(BaseException):
-    """Raised in a function on a worker if the function was asked to stop and is still running one second later.
+    """Raised in a function on a worker if the function is still running one second after a stop request.
 
     Like KeyboardInterrupt, this class is not derived from ``Exception``, so ``except Exception`` does not catch it.
     """
@@ -245,8 +247,8 @@ def from_wire(f: Any, own: bool = False, cause: ClosureError | None = None) -> C
 
 
 def plain_error(failure: Failure) -> ClosureError:
-    """Returns the exception for a failure, with a class of this package. No code of the original exception class is
-    executed, so the session thread can call this function. `again` adds the original class.
+    """Returns the exception for a failure, with a class of this package. The session thread can call this function,
+    because no code of the original exception class is executed. `again` adds the original class.
     """
     made: ClosureError = _CLASSES.get(failure.kind, ClosureError)(
         failure.kind, failure.type, failure.message, failure.remote_traceback, failure.worker,
@@ -263,7 +265,8 @@ def _kind_of(number: int, type: str) -> FailureKind:
 
 
 def _whole(failure: Failure, stops: bool = False) -> ClosureError:
-    """Returns the error with the class and the attributes of the original exception. `stops`: see ClosureError.again.
+    """Returns the error with the class and the attributes of the original exception. ClosureError.again describes
+    `stops`.
     """
     if failure.own:
         failure = failure._replace(remote_traceback=_failures.with_lines(failure.remote_traceback))

@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 
 class _Future(Future):
-    """The future of a call. It is pending until it is known that the call is running. `running` and `cancel` ask the
-    server.
+    """The future of a call. The future is pending until the server has reported that the call is running. `running` and
+    `cancel` send requests to the server.
     """
 
     value: RemoteValue[Any] | None = None
@@ -56,7 +56,7 @@ class _Future(Future):
                     self.value._warn()
 
     def running(self) -> bool:
-        """Returns whether the call is running, according to the server. Each call of this method sends a request to the
+        """Returns whether the call is running, according to the server. Every use of this method sends a request to the
         server.
         """
         if self.value is not None and self._is_pending():
@@ -64,15 +64,14 @@ class _Future(Future):
         return super().running()
 
     def cancel(self) -> bool:
-        """Cancels the call unless it is running or has ended. Returns whether the call is cancelled.
+        """Cancels the call unless the call is running or has ended. Returns whether the call was cancelled.
 
-        The server decides according to the reports of the workers. If a worker has started the call a moment earlier,
-        `cancel` returns True, the future has no result, and the function is interrupted. If `cancel` returns False, the
-        call is not interrupted.
+        The server decides based on the workers' reports. If a worker has just started the call, `cancel` can still
+        return True; the function is then interrupted and the future has no result. If `cancel` returns False, the call
+        is not interrupted.
 
-        Each call of this method waits up to 10 seconds for the server. If the server did not answer the last request,
-        the method waits at most 1 second. To cancel many calls, use `Executor.shutdown` with `cancel_futures`, which
-        sends a single request for all calls.
+        This method waits up to 10 seconds for the server, or 1 second if the server did not answer the last request. To
+        cancel many calls with a single request, use `Executor.shutdown` with `cancel_futures`.
         """
         if self.value is not None and self._is_pending() and _cancel_queued([self]):
             return False
@@ -83,9 +82,7 @@ class _Future(Future):
             return bool(self._state == PENDING)
 
     def _begin(self) -> bool:
-        """Marks the future as running. Returns whether an outcome can be set, which is not possible if the future is
-        cancelled.
-        """
+        """Marks the future as running. Returns whether an outcome can be set. A cancelled future has no outcome."""
         with self._condition:
             return self._state == RUNNING or self.set_running_or_notify_cancel()
 
@@ -96,8 +93,8 @@ class _Future(Future):
 
 
 def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Future]:
-    """Asks the server to cancel the calls that no worker has started. All calls must belong to one executor. Returns
-    the futures of the calls that were not cancelled.
+    """Asks the server to cancel the calls that no worker has started. All calls must belong to the same executor.
+    Returns the futures of the calls that were not cancelled.
     """
     by_token = {f.value._record.token: f for f in futures if f.value is not None}
     if not by_token:
@@ -113,12 +110,12 @@ def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Fu
 class Executor(concurrent.futures.Executor):
     """A `concurrent.futures.Executor` whose calls run on the cluster.
 
-    Calls fail independently, and each future raises the error of its own call. A call can be cancelled only while no
-    worker has reported that it has started the call. The program exits only after its submitted calls have ended.
-    Methods can be called from any thread.
+    Calls fail independently, and each future raises the error of its own call. A call can be cancelled until a worker
+    has reported the start of the call. The program exits only after its submitted calls have ended. Methods can be
+    called from any thread.
 
     Args:
-        server: The address "host:port", or several addresses. None has the same meaning as for
+        server: The address "host:port", or several addresses. None has the same meaning as in
             `muster.ClusterCoordinator`.
         upload: Modules for all calls of this executor. See `ClusterCoordinator.options`.
         **options: Fields of `muster.CoordinatorOptions`.
@@ -154,7 +151,7 @@ class Executor(concurrent.futures.Executor):
         weakref.finalize(self, _finish_collected, self._coordinator).atexit = False
 
     def forked(self) -> None:
-        """Called in a process that was forked from the current process. Internal."""
+        """Disables the executor in a forked process. Internal."""
         self._is_forked = True
         self._lock = _forks.LostLock("executor")
         for future in list(self._futures):
@@ -190,7 +187,7 @@ class Executor(concurrent.futures.Executor):
             **kwargs: Keyword arguments.
 
         Returns:
-            A future. Its methods `cancel` and `running` ask the server.
+            A future. Its methods `cancel` and `running` send requests to the server.
 
         Raises:
             RuntimeError: The executor was shut down.
@@ -218,8 +215,7 @@ class Executor(concurrent.futures.Executor):
         return future
 
     def _unchanged(self, yes: bool) -> None:
-        """Sets whether the program promises that large arguments that are passed again have the same content as before.
-        """
+        """Sets whether the program promises not to change large arguments that are passed again."""
         self._coordinator._session.blobs.unchanged(yes)
 
     def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
@@ -250,10 +246,9 @@ class Executor(concurrent.futures.Executor):
             fn: A callable.
             *iterables: The n-th call receives the n-th element of each iterable.
             timeout: Seconds from the call of `map` after which the iterator raises WaitTimeout. None means no limit.
-            chunksize: Number of calls that are sent together as a chunk. None has the same meaning as for
+            chunksize: Number of calls that are sent together as a chunk. None has the same meaning as in
                 `muster.ClusterCoordinator.map`.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. None means all
-                chunks.
+            buffersize: Number of chunks that are submitted before you read their results. None means all chunks.
 
         Raises:
             RuntimeError: The executor was shut down.
@@ -265,7 +260,8 @@ class Executor(concurrent.futures.Executor):
                                      buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Rejects new calls from now on. Submitted calls continue. Does nothing in a forked process.
+        """Shuts down the executor, which then rejects new calls. Submitted calls continue to run. Does nothing in a
+        forked process.
 
         Args:
             wait: Whether to wait until all calls have ended.
@@ -287,7 +283,7 @@ class Executor(concurrent.futures.Executor):
                 self._finishing.join()
 
     def _stop(self) -> None:
-        """Shuts the executor down immediately, and also cancels running calls."""
+        """Shuts down the executor immediately, and also cancels running calls."""
         with self._lock:
             self._shut_down = True
             futures = list(self._futures)
@@ -349,8 +345,8 @@ def _start(f: Callable[[], None]) -> threading.Thread:
 
 
 def _finish_collected(coordinator: ClusterCoordinator) -> None:
-    """Keeps the coordinator of a garbage-collected executor open until its calls have ended, for example calls of
-    `map`.
+    """Keeps the coordinator of a garbage-collected executor open until its calls, for example calls of `map`, have
+    ended.
     """
     session = coordinator._owner.session
     if not (session.over or session.is_forked) and session._unfinished and not _exiting:
@@ -358,7 +354,7 @@ def _finish_collected(coordinator: ClusterCoordinator) -> None:
 
 
 def _finish_at_exit() -> None:
-    """Waits for the submitted calls of all executors, like the executors of the standard library."""
+    """Waits for the submitted calls of all executors, as the standard library does for its executors."""
     global _exiting
     _exiting = True
     with _executors_lock:

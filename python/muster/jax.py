@@ -6,13 +6,13 @@ from typing import Any, Mapping
 
 
 def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Returns the arguments of ``jax.distributed.initialize`` from the variables that `muster run` sets.
+    """Returns the arguments of ``jax.distributed.initialize``, from the environment variables that `muster run` sets.
 
     Args:
         environment: Mapping to use instead of ``os.environ``.
 
     Raises:
-        RuntimeError: A variable is missing. The message contains its name.
+        RuntimeError: An environment variable is missing. The message contains the name of the variable.
     """
     given = os.environ if environment is None else environment
     wanted = ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID")
@@ -34,7 +34,7 @@ def initialize(**more: Any) -> None:
     'gloo')``.
 
     Args:
-        **more: Additional arguments. They override the settings.
+        **more: Additional arguments, which override the settings.
 
     Raises:
         RuntimeError: The process was not started by `muster run`.
@@ -46,20 +46,20 @@ def initialize(**more: Any) -> None:
 
 
 def renew_preemption_sync(step: int | None = None) -> bool:
-    """Lets this process receive preemption notices again after its connection to the server was lost.
+    """Makes this process receive preemption notices again after a loss of its connection to the server.
 
     JAX waits for a notice in the background, and ``reached_preemption_sync_point`` depends on this wait. The wait ends
-    when the connection is lost, and JAX does not start a new wait. Call this function in all processes whose wait has
-    ended; Muster's event ``notice_unheard`` lists these processes. During the call, SIGTERM has its default disposition
-    for a short time.
+    when the connection is lost, and JAX does not restart the wait. Call this function in all processes whose wait has
+    ended; Muster's event ``notice_unheard`` lists these processes. SIGTERM briefly has its default disposition during
+    the call.
 
     Args:
-        step: Number of the current step. If it is set, this call replaces ``reached_preemption_sync_point(step)``. If
-            it is None, JAX does not know the current step. If a notice then arrives before all processes have reached
-            the next sync point, it selects a step that has already passed, and no process stops.
+        step: Number of the current step. If `step` is set, this call replaces ``reached_preemption_sync_point(step)``.
+            If `step` is None, JAX does not know the current step. A notice that arrives before all processes have
+            reached the next sync point then selects a past step, and no process stops.
 
     Returns:
-        Whether to stop after this step. False if `step` is None.
+        Whether to stop after the current step. False if `step` is None.
 
     Raises:
         RuntimeError: jax.distributed is not initialized, or ``jax_enable_preemption_service`` is False.

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """Runs the calls of ``joblib.Parallel`` on the cluster.
 
-    `n_jobs=-1` means the number of calls that the connected workers can run at the same time, and at least the option
+    `n_jobs=-1` means the number of calls that the connected workers can run at the same time, but at least the option
     `num_workers`. `n_jobs=-2` means one call fewer. If no worker is connected, ``joblib.Parallel`` waits for a worker,
     logs the reason after five seconds, and obeys its argument `timeout`. Short calls are sent in batches. As with
-    joblib's own backends, do not change an array while calls that use it are being submitted.
+    joblib's own backends, do not change an array while calls that use the array are being submitted.
 
     Args:
-        server: "host:port". None has the same meaning as for `muster.ClusterCoordinator`.
-        nesting_level: Nesting level of the backend. joblib sets it.
+        server: Address "host:port". None has the same meaning as in `muster.ClusterCoordinator`.
+        nesting_level: Nesting level of the backend, which joblib sets.
         initializer: Function that is called once in each worker process, before the first call in this process.
         initargs: Arguments of `initializer`.
         upload: Modules that all calls can import. See `ClusterCoordinator.options`.
@@ -71,7 +71,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         self._waiting: waiting | None = None
 
     def start_call(self) -> None:
-        """Marks this thread as waiting until `stop_call` is called, because joblib polls for results every 10 ms."""
+        """Marks this thread as waiting until `stop_call` is called. joblib polls for results every 10 ms."""
         self.stop_call()
         entered = waiting()
         entered.__enter__()
@@ -99,11 +99,11 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         return max(1, workers if n_jobs is None else workers + 1 + n_jobs)
 
     def _workers(self) -> int:
-        """Returns the number of calls that the connected workers can run at the same time, or `num_workers` if it is
-        greater. Waits while no worker is connected.
+        """Returns the number of calls that the connected workers can run at the same time, but at least `num_workers`.
+        Waits while no worker is connected.
 
         Raises:
-            multiprocessing.TimeoutError: No worker has connected within the timeout of ``joblib.Parallel``.
+            multiprocessing.TimeoutError: No worker connected within the timeout of ``joblib.Parallel``.
         """
         pool = self._pool()
         try:
@@ -130,7 +130,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
                   temp_folder: Any = None, max_nbytes: Any = None, mmap_mode: Any = None, context: Any = None,
                   timeout: float | None = None, idle_worker_timeout: float | None = None) -> int:
         """Configures the backend. joblib calls this method with the arguments of ``Parallel``. The arguments after
-        `initargs` apply only to joblib's own processes and have no effect.
+        `initargs` have no effect, because they apply only to joblib's own processes.
         """
         if initializer is not None:
             self._initializer = Initializer(initializer, initargs)

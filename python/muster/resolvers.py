@@ -21,12 +21,13 @@ _OF_MUSTER_RUN = ("MUSTER_TASK", "MUSTER_MASTER", "MUSTER_COORDINATOR")
 
 
 class ResolverError(MusterError, RuntimeError):
-    """Raised if the cluster does not exist, is not ready or cannot be read, or if its service cannot be reached.
+    """Raised if the cluster does not exist, is not ready or cannot be read, or if the cluster's service cannot be
+    reached.
 
     The message is the error message of ``muster resolve``.
 
     Attributes:
-        unreachable: Whether the service did not answer. If True, the request can be repeated.
+        unreachable: Whether the service failed to answer. If True, the request can be repeated.
     """
 
     def __init__(self, text: str, unreachable: bool = False) -> None:
@@ -45,18 +46,18 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
     program ``muster`` for each request.
 
     Args:
-        text: The kind of the resolver and its keys. No request is sent before a method is called.
+        text: The kind of the resolver and its keys. The first request is sent when a method is called.
         credentials: Credentials for kinds with the key ``token_file``: a token, a callable that returns a token, or a
-            credentials object of google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The
-            token is read for each request and passed to the program in an in-memory file that no other user can read.
-            None or ``"default"``: the default credentials, which docs/resolvers.md lists.
-        service: For a TPU: an object as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or an object with
-            the same methods. It is used instead of direct requests to the API, and has its own credentials.
+            credentials object of google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). For
+            each request, the token is read and passed to the program in a private in-memory file. None or ``"default"``
+            means the default credentials, which docs/resolvers.md lists.
+        service: Service object for a TPU, as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or an object
+            with the same methods. The service object replaces direct requests to the API, and has its own credentials.
         list_devices: Function that returns device names such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, for
             example the names from ``tf.config.list_logical_devices()``. ``num_accelerators`` counts these devices.
-        start_coordinator: Function for a TPU with ``coordinator_name`` and without ``coordinator_address``. It is
-            called once with the address at which the TPU reaches this machine, starts the coordinator at this address
-            and returns the port of the coordinator.
+        start_coordinator: Function for a TPU with ``coordinator_name`` and without ``coordinator_address``. The
+            function is called once, with the address at which the TPU reaches this machine. The function must start the
+            coordinator at this address and return the coordinator's port.
         environment: Mapping to use instead of ``os.environ``.
 
     Returns:
@@ -76,9 +77,9 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
 class Resolver:
     """A cluster resolver with the same members as TensorFlow's resolvers.
 
-    Each call reads the cluster again, and can block for up to the ``time_limit`` of the resolver kind. Methods can be
-    called from any thread. They raise ValueError if the resolver string is invalid, and ResolverError for all other
-    errors.
+    Each method call reads the cluster again, and can block for up to the ``time_limit`` of the resolver kind. Methods
+    can be called from any thread. All methods raise ValueError if the resolver string is invalid, and ResolverError for
+    all other errors.
     """
 
     def __init__(self, text: str, credentials: Any, service: Any, list_devices: Callable[[], Sequence[str]] | None,
@@ -107,8 +108,8 @@ class Resolver:
         Args:
             task_type: Job of the task. None means the job of this process.
             task_id: Index of the task. None means the index of this process.
-            rpc_layer: Protocol, which precedes ``://``. If empty, only the address is returned. None means the default
-                of the resolver.
+            rpc_layer: Protocol, which precedes ``://``. If empty, only the address is returned. None means the
+                resolver's default protocol.
         """
         kind = self._set.get("task_type") if task_type is None else task_type
         index = self._set.get("task_id") if task_id is None else task_id
@@ -124,10 +125,10 @@ class Resolver:
 
     def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
                          config_proto: Any = None) -> dict[str, int]:
-        """Returns the number of accelerators by kind, for example ``{"GPU": 8}``.
+        """Returns the number of accelerators of each type, for example ``{"GPU": 8}``.
 
-        For a TPU, the result is the number on one host. Otherwise it is the number of the given task, or of all tasks
-        if no task is given.
+        For a TPU, the result counts the accelerators of one host. Otherwise the result counts the accelerators of the
+        given task, or of all tasks if no task is given.
 
         Args:
             task_type: Job of the task. None means all jobs.
@@ -143,8 +144,8 @@ class Resolver:
         return counted
 
     def health(self) -> dict[str, Any]:
-        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and other members, as
-        ``muster resolve --health`` prints them.
+        """Returns the state of a TPU as a dict, in the format of ``muster resolve --health``. Its members include
+        ``state``, ``health``, ``recoverable`` and ``endpoints``.
         """
         found: dict[str, Any] = self._ask(["--health"])
         return found
@@ -180,7 +181,7 @@ class Resolver:
 
     @property
     def environment(self) -> str:
-        """The environment: ``""`` or ``"google"``."""
+        """The environment of this process: ``""`` or ``"google"``."""
         return str(self._own("environment", lambda own: own["environment"]))
 
     def get_job_name(self) -> str | None:
@@ -262,7 +263,7 @@ def _with(kind: str, **keys: str) -> str:
 
 
 class _Secret:
-    """A token in an unnamed file, whose descriptor only the program inherits."""
+    """A token in an unnamed file. Only the program inherits the file's descriptor."""
 
     def __init__(self, token: str | None) -> None:
         self.path = ""
@@ -283,7 +284,7 @@ class _Secret:
 
 
 class _Served:
-    """Provides a service object of the caller as an HTTP API on the loopback interface, for one request."""
+    """Serves the caller's service object as an HTTP API on the loopback interface, for a single request."""
 
     def __init__(self, service: Any) -> None:
         self.url = ""

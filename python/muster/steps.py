@@ -1,7 +1,7 @@
 """Reports the steps of a rank and receives stop requests.
 
-The rank's worker creates a file, which the worker and the rank map (client/step_layout.hpp). To report a step, the rank
-makes a few memory writes and no system call. The worker reads the file once per second.
+The rank's worker creates a file, which the worker and the rank map into memory (client/step_layout.hpp). To report a
+step, the rank writes to this memory and makes no system call. The worker reads the file once per second.
 """
 from __future__ import annotations
 
@@ -43,19 +43,18 @@ _looked = False
 
 
 def step(n: int) -> bool:
-    """Reports that this rank has completed step `n`, and returns whether to stop now.
+    """Reports that this rank has completed step `n`, and returns whether the rank must stop.
 
-    A step is any unit of repeated work, for example one iteration of a training or a simulation. A call takes about two
-    microseconds. While the ranks agree on the step at which to stop, a call takes some milliseconds. Outside a program,
+    A step is any unit of repeated work, for example one iteration of a training loop or a simulation. A call takes
+    about two microseconds, or a few milliseconds while the ranks agree on the step at which to stop. Outside a program,
     the function has no effect and returns False.
 
     Args:
-        n: Number of the step, from 0 to 2**53. It must increase from call to call.
+        n: Number of the step, from 0 to 2**53. The number must increase with every call.
 
     Returns:
-        True if the rank must save its state and exit. All ranks receive True at the same step: after a user's request
-            (`muster programs stop --at-step`), or before a machine is shut down or the time limit of the program
-            expires.
+        True if the rank must save its state and exit. All ranks receive True at the same step. The reason is a user's
+        request (`muster programs stop --at-step`), the shutdown of a machine, or the time limit of the program.
 
     Raises:
         ValueError: `n` is out of range.

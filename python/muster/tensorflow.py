@@ -9,7 +9,7 @@ from typing import Any, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """The cluster of this process, and the task of this process in the cluster."""
+    """The cluster of this process, and the task that this process runs."""
 
     jobs: dict[str, list[str]]
     """Addresses by job, such as {"worker": ["host:port"]}."""
@@ -29,7 +29,7 @@ class Cluster:
 
 
 def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
-    """Returns the cluster from TF_CONFIG and the other variables that `muster run` sets.
+    """Returns the cluster, from TF_CONFIG and the other environment variables that `muster run` sets.
 
     Args:
         environment: Mapping to use instead of ``os.environ``.

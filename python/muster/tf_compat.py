@@ -32,7 +32,7 @@ _scopes = threading.local()
 
 
 class InputContext(NamedTuple):
-    """Argument of a dataset function, which uses it to select its shard of the data.
+    """Argument of a dataset function. The function uses the InputContext to select its shard of the data.
 
     Attributes:
         num_input_pipelines: Number of workers.
@@ -50,13 +50,13 @@ class InputContext(NamedTuple):
 
 
 class ParameterServerStrategy:
-    """A parameter-server strategy. The tasks of the job `ps` store its variables.
+    """A parameter-server strategy. The tasks of the job `ps` store the strategy's variables.
 
     Args:
-        cluster_resolver: A resolver, for example from `muster.resolver`. Variables are placed on the tasks of its
-            job ``ps`` in turn. If there is no resolver or no job ``ps``, variables are placed on ``ps:0``.
-        variable_partitioner: Partitioner that splits variables by rows, for example ``muster.MinSizePartitioner``.
-        server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, otherwise ``127.0.0.1:8476``.
+        cluster_resolver: A resolver, for example from `muster.resolver`. Variables are placed in turn on the tasks of
+            the resolver's job ``ps``. Without a resolver or a job ``ps``, all variables are placed on ``ps:0``.
+        variable_partitioner: Partitioner that splits variables by row, for example ``muster.MinSizePartitioner``.
+        server: Address of the Muster server. None means ``MUSTER_COORDINATOR``, otherwise ``127.0.0.1:8476``.
         **options: Options of `muster.ClusterCoordinator`.
     """
 
@@ -83,7 +83,7 @@ class ParameterServerStrategy:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
-        """Within the block, ``tf.Variable`` creates variables of this strategy."""
+        """Returns a context manager. Inside its ``with`` block, ``tf.Variable`` creates variables of this strategy."""
         outer = getattr(_scopes, "strategy", None)
         _scopes.strategy = self
         try:
@@ -92,7 +92,7 @@ class ParameterServerStrategy:
             _scopes.strategy = outer
 
     def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Calls ``fn(*args, **kwargs)`` and returns its result, because each worker is a single replica."""
+        """Calls ``fn(*args, **kwargs)`` once and returns its result, because each worker is a single replica."""
         return fn(*args, **(kwargs or {}))
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
@@ -106,14 +106,14 @@ class ParameterServerStrategy:
         return dataset_fn(InputContext(c.num_workers, c.index))
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Returns the dataset itself. Every worker reads the whole dataset, in its own order. `options` is ignored."""
+        """Returns `dataset` unchanged. Every worker reads the whole dataset, in its own order. `options` is ignored."""
         return dataset
 
     def variable(self, initial_value: Any, name: str) -> AnyVariable:
         """Creates a variable from a numpy array.
 
-        The variable is placed on the next parameter server, or split across all parameter servers if there is a
-        partitioner and the variable has rows.
+        The variable is placed on the next parameter server. If the strategy has a partitioner and the variable has
+        rows, the variable is split across all parameter servers.
 
         Args:
             initial_value: A numpy array.
@@ -134,7 +134,7 @@ class ParameterServerStrategy:
         return self.underlying.variable(initial_value, name=name, task=task)
 
     def __reduce__(self) -> Any:
-        """Pickles the strategy without its coordinator and variables, for functions on workers."""
+        """Pickles the strategy without its coordinator and variables, for use in functions on workers."""
         return _strategy_of_worker, ()
 
 
@@ -143,21 +143,20 @@ def _strategy_of_worker() -> ParameterServerStrategy:
 
 
 class Variable:
-    """A variable of a strategy. Create the variable in a ``with strategy.scope():`` block. Functions can capture the
-    variable.
+    """A variable of a strategy. Create the variable inside a ``with strategy.scope():`` block. Functions can capture
+    the variable.
 
-    Each method returns when the parameter server has answered. The attribute ``remote`` contains the handle of the
-    variable.
+    Each method returns after the parameter server has answered. The attribute ``remote`` is the handle of the variable.
 
     Args:
         initial_value: An array, or a callable that returns an array.
-        trainable: Value of the attribute ``trainable``. None: True.
+        trainable: Value of the attribute ``trainable``. None means True.
         name: Name of the variable.
         dtype: Type of the elements. None means the type of `initial_value`.
         **ignored: Accepted and ignored.
 
     Raises:
-        RuntimeError: The variable was created outside of ``strategy.scope()``.
+        RuntimeError: The variable was created outside ``strategy.scope()``.
     """
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, name: str = "", dtype: Any = None,
@@ -210,7 +209,7 @@ class Variable:
 
 
 class ClusterCoordinator:
-    """Schedules functions on the workers of a strategy. All coordinators of a strategy share one session.
+    """Schedules functions on the workers of a strategy. All coordinators of a strategy share the same session.
 
     Args:
         strategy: A ParameterServerStrategy of this module.
@@ -267,8 +266,8 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(values: Any) -> Dataset:
-        """Returns a dataset of the elements of a sequence. If `values` is a tuple of sequences, the elements of the
-        dataset are tuples.
+        """Returns a dataset of the elements of a sequence. If `values` is a tuple of sequences, each element of the
+        dataset is a tuple.
         """
         return Dataset(lambda: zip(*values) if isinstance(values, tuple) else iter(values))
 
@@ -290,13 +289,13 @@ class Dataset:
         return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
 
     def map(self, fn: Callable[..., Any], **ignored: Any) -> Dataset:
-        """Returns a dataset with the results of `fn` for each element. The items of a tuple are passed to `fn` as
-        separate arguments.
+        """Returns a dataset with the result of `fn` for each element. If an element is a tuple, its items are passed to
+        `fn` as separate arguments.
         """
         return Dataset(lambda: (fn(*x) if isinstance(x, tuple) else fn(x) for x in self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """Returns a dataset of every `num_shards`-th element, beginning with element `index`."""
+        """Returns a dataset of every `num_shards`-th element, starting at element `index`."""
         return Dataset(lambda: itertools.islice(iter(self), index, None, num_shards))
 
     def take(self, count: int) -> Dataset:
@@ -328,7 +327,7 @@ class Dataset:
 
         Args:
             buffer_size: Number of elements in the buffer.
-            seed: Seed of the random order. None means a new order for each iteration.
+            seed: Seed of the random order. None means a different order in each iteration.
             **ignored: Accepted and ignored.
         """
         def make() -> Iterator[Any]:
@@ -353,7 +352,8 @@ class Dataset:
 
 
 def function(func: Callable[..., Any] | None = None, **ignored: Any) -> Any:
-    """Returns the function itself, because there are no graphs. Use it as a decorator, with or without arguments."""
+    """Returns `func` unchanged, because there are no graphs. Use `function` as a decorator, with or without arguments.
+    """
     return func if func is not None else (lambda f: f)
 
 

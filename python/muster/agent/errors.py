@@ -88,7 +88,8 @@ class BarrierError(CoordinationError):
     """Raised if a barrier has timed out or was cancelled, or if a participating task cannot arrive.
 
     Attributes:
-        barrier: Id of the barrier. use: Index of this use of the barrier id, counted from 0.
+        barrier: Id of the barrier.
+        use: Index of this use of the barrier id, counted from 0.
     """
 
     def __init__(self, code: str, message: str, barrier: str, use: int) -> None:

@@ -1,9 +1,9 @@
 """Blobs of a coordinator: large callables, arguments and values, identified by their SHA-256 hash.
 
-Arguments are stored at the server before their closures are scheduled. This process keeps a copy until the closures
-that refer to them have ended. Every LEASE_EVERY seconds a request to the server renews the leases of the blobs. A blob
-that is missing at the server, for example after a restart of the server, is stored again. Contents in shared memory,
-which other processes of this host map (`shared`), are stored at the server only if it has requested them.
+Arguments are stored on the server before their closures are scheduled. This process keeps a copy until the closures
+that refer to the arguments have ended. A request renews the leases of the blobs every LEASE_EVERY seconds. If a blob is
+missing on the server, for example after a restart, the blob is stored again. Data in shared memory, which other
+processes of this host map (`shared`), is stored on the server only on request.
 """
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Naming:
         return self._named(self._of.put(data))
 
     def take_callable(self, data: Data) -> bytes:
-        """Stores a callable and returns its hash, by which workers recognise it."""
+        """Stores a callable and returns its hash, which identifies the callable to workers."""
         return self._named(self._of.put_hashed(data))
 
     def _named(self, content: AnyContent) -> bytes:
@@ -118,8 +118,8 @@ class Blobs:
         self._thread.start()
 
     def limit(self, timeout: float) -> int:
-        """Returns the maximum size of a blob in bytes, or 0 if the server does not support blobs or has not answered in
-        time.
+        """Returns the maximum size of a blob in bytes. Returns 0 if the server does not support blobs or does not
+        answer in time.
         """
         if not self._known.is_set() and not self._waited:
             self._waited = not self._known.wait(timeout)  # only the first caller waits
@@ -129,7 +129,9 @@ class Blobs:
         return Naming(self)
 
     def put(self, data: Data) -> AnyContent:
-        """Stores data for workers to fetch. Raises ValueError if the data is too large, or UnavailableError."""
+        """Stores data for workers to fetch. Raises ValueError if the data is too large, or UnavailableError if the
+        session has ended.
+        """
         size = self._checked(data)
         shared = self._shared.content(data, SHARED_WAIT) if size > BLOB_MIN else None
         return shared or self.put_hashed(data)
@@ -141,7 +143,8 @@ class Blobs:
         return size
 
     def put_hashed(self, data: Data) -> Content:
-        """Stores data at the server, and then returns. Raises ValueError if the data is too large, or UnavailableError.
+        """Stores data on the server and waits until the data is stored. Raises ValueError if the data is too large, or
+        UnavailableError if the server is unreachable.
         """
         self._checked(data)
         digest = hashlib.sha256(data).digest()
@@ -162,18 +165,21 @@ class Blobs:
 
     @property
     def memory(self) -> BlobMemory | None:
-        """Returns the shared memory of this process for object method calls, or None if other processes cannot map it.
+        """Returns the shared memory of this process for object method calls, or None if other processes cannot map the
+        memory.
         """
         return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
 
     def put_named(self, name: bytes) -> bool:
-        """Also stores a blob of this process on the server, and then returns. Returns False if this process does not
+        """Copies a blob of this process to the server and waits for the copy. Returns False if this process does not
         have the blob, or if the blob cannot be stored.
         """
         return self._shared.put(name)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether some values may be stored only in the memory of one worker, and can be lost with it."""
+        """Returns whether some values may be stored only in the memory of a single worker, and can be lost with this
+        worker.
+        """
         return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:
@@ -220,13 +226,13 @@ class Blobs:
             channel.close()
 
     def look(self) -> None:
-        """Called after a new connection is opened, because blobs can be missing at the server."""
+        """Called after a new connection is opened, because blobs can be missing on the server."""
         self._look.set()
         self._shared.look()
 
     def unchanged(self, yes: bool) -> None:
-        """Sets whether the program promises not to change arguments from now on. After this promise, arguments that are
-        passed again are not compared with their stored copies.
+        """Sets whether the program promises not to change arguments. With this promise, arguments that are passed again
+        are not compared with their stored copies.
         """
         self._shared.unchanged(yes)
 
@@ -253,8 +259,8 @@ class Blobs:
                 self._next_try(error, end, "an argument cannot be uploaded as a blob")
 
     def _next_try(self, error: Exception, end: float, what: str) -> None:
-        """Waits before the next attempt. Raises UnavailableError if the error is permanent, the time is up, or the
-        session closes.
+        """Waits before the next attempt. Raises UnavailableError if the error is permanent, the time limit has expired,
+        or the session closes.
         """
         if not blobs.is_transient(error) or time.monotonic() > end or self._over.is_set():
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",

@@ -8,12 +8,13 @@ Example:
     print(b.fetch())                   # raises the error of the function, if there is one
     ```
 
-Each call runs at least once and has exactly one outcome. Calls can run in any order. There are two kinds of calls:
+Each call runs at least once and has exactly one outcome. Calls can run in any order. Calls are either independent or
+scheduled:
 
-- `submit`, `map` and `put`: calls fail independently. The error of a call is raised only when you fetch its value.
-- `schedule` and `schedule_many`: calls have the semantics of TensorFlow's ClusterCoordinator. The first error cancels
+- Calls of `submit`, `map` and `put` are independent. The error of a call is raised only when you fetch its value.
+- Calls of `schedule` and `schedule_many` have the semantics of TensorFlow's ClusterCoordinator. The first error cancels
   the other scheduled calls. Once all scheduled calls have ended, the next `schedule`, `join` or `done` raises the error
-  once. Afterwards the coordinator can be used again, and starts the next generation.
+  once. The coordinator then starts the next generation and can be used again.
 
 Every method can be called from any thread.
 """
@@ -80,7 +81,7 @@ Function = Union[str, Callable[..., T]]
 
 
 class Scheduling(Hints):
-    """A coordinator with options for the calls that are made through it. `ClusterCoordinator.options` returns it."""
+    """A coordinator whose calls have the given options. Returned by `ClusterCoordinator.options`."""
 
     _instead = COORDINATOR
     _shown = "ClusterCoordinator"
@@ -99,19 +100,19 @@ class Scheduling(Hints):
 
     def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
                 **changes: Unpack[ClosureWords]) -> Scheduling:
-        """Returns this coordinator with options for the calls that are made through the result.
+        """Returns a view of this coordinator whose calls have the given options.
 
-        The returned object keeps the coordinator open, as values do.
+        The coordinator stays open while the returned object exists.
 
         Args:
-            upload: Modules, or paths to .py files, packages or directories that contain modules. Their current content
-                is sent to each worker once. Workers import these modules in preference to their own. The modules are
-                added to the uploads of this object.
-            name: Display name of the calls, in place of the function name. 1 to 256 bytes.
-            **changes: Fields of `muster.ClosureOptions`. Fields that are not given keep their value.
+            upload: Modules, or paths of .py files, packages or directories that contain modules. The current files are
+                sent to each worker once. Workers prefer these modules to their own modules. The modules are added to
+                the uploads of this object.
+            name: Display name of the calls, in place of the function name. The name must have 1 to 256 bytes.
+            **changes: Fields of `muster.ClosureOptions` to change. All other fields keep their values.
 
         Returns:
-            An object with the methods `submit`, `schedule`, `map` and others, which uses the same session.
+            An object that uses the same session and has methods such as `submit`, `schedule` and `map`.
 
         Raises:
             TypeError: An option is unknown, or an element of `upload` is neither a module nor a path.
@@ -136,7 +137,7 @@ class Scheduling(Hints):
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns the function, with its arguments, that creates the copy when this object is unpickled. See
+        """Returns the function that creates a copy when this object is unpickled, with the function's arguments. See
         ClusterCoordinator.
         """
         session = self._session
@@ -144,7 +145,7 @@ class Scheduling(Hints):
                             None if isinstance(self, ClusterCoordinator) else (self._options, self._plain_along.name))
 
     def __copy__(self: S) -> S:
-        """Returns the object itself. A copy would need its own session, and the credentials are not copied."""
+        """Returns the object itself, because a real copy would need its own session and credentials."""
         return self
 
     def __deepcopy__(self: S, memo: Any) -> S:
@@ -152,9 +153,7 @@ class Scheduling(Hints):
 
     @property
     def _session(self) -> Session:
-        """Returns the session. Raises RuntimeError in a process that was forked from the process that opened the
-        session.
-        """
+        """Returns the session. Raises RuntimeError in a process that was forked after the session was opened."""
         session = self._owner.session
         session.check_process()
         return session
@@ -178,15 +177,15 @@ class Scheduling(Hints):
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Runs ``fn(*args, **kwargs)`` on a worker and immediately returns a handle of the future result.
 
-        The error of this call is raised only when you fetch its value, and cancels no other call. Errors of scheduled
-        calls do not cancel this call either. `join` waits for it. While the queue is full, `submit` blocks.
+        The error of this call is raised only when you fetch its value, and does not cancel other calls. Errors of
+        scheduled calls do not cancel this call. `join` waits for this call. While the queue is full, `submit` blocks.
 
         Args:
             fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function is
-                pickled only at its first use, so workers see the values that captured variables had at that time. A
-                named function takes JSON arguments.
+                pickled only at its first use, so workers see the values of its captured variables at that time. A
+                function that is given by name takes JSON arguments.
             *args: Positional arguments. Arguments can contain RemoteValues and PerWorkerValues at any nesting depth.
-                The function receives the values in their place.
+                The function receives the actual values.
             **kwargs: Keyword arguments.
 
         Returns:
@@ -220,11 +219,11 @@ class Scheduling(Hints):
     async def async_submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
 
     async def async_submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned value to
+        """Asynchronous version of `submit`. Other coroutines run while the queue is full. Await the returned value to
         get the result.
 
         Args:
-            fn: As for `submit`.
+            fn: See `submit`.
             *args: Positional arguments.
             **kwargs: Keyword arguments.
 
@@ -247,12 +246,11 @@ class Scheduling(Hints):
         """Runs ``fn(*args, **kwargs)`` on a worker, with the semantics of TensorFlow's ClusterCoordinator.
 
         The first error of a scheduled call cancels all other scheduled calls. Once all scheduled calls have ended, the
-        next `schedule`, `join` or `done` raises the error once. Use `submit` for calls that are independent of each
-        other.
+        next `schedule`, `join` or `done` raises the error once. Use `submit` for independent calls.
 
         Args:
-            fn: As for `submit`.
-            args: All positional arguments, as one sequence. None means no positional arguments.
+            fn: See `submit`.
+            args: All positional arguments, as a single sequence. None means no positional arguments.
             kwargs: Keyword arguments.
 
         Returns:
@@ -260,31 +258,32 @@ class Scheduling(Hints):
 
         Raises:
             ClosureError: An earlier scheduled call has failed. The new call was not scheduled.
-            TypeError, ValueError, UnavailableError: As for `submit`. TypeError also if `args` is not a sequence.
+            TypeError, ValueError, UnavailableError: See `submit`. TypeError also if `args` is not a sequence.
         """
         request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                           kwargs: Mapping[str, Any] | None, name: str = "") -> RemoteValue[T]:
-        """Submits a call whose output cannot be an argument of other calls. An array in the output is therefore sent
-        without base64.
+        """Submits a call whose output cannot be an argument of other calls. An array in the output can therefore be
+        sent without base64.
         """
         along = self._along()
         return self._submit(fn, args, kwargs, along._replace(output_in_bytes=True, name=along.name or name))
 
     def put(self, value: T) -> RemoteValue[T]:
-        """Sends a value to the cluster once, so that many calls can use it as an argument. Without `put`, the value is
-        sent with each call.
+        """Sends a value to the cluster once, so that many calls can use the value as an argument. Without `put`, the
+        value is sent with each call.
 
         Args:
             value: Any value that can be pickled.
 
         Returns:
-            A RemoteValue, which is the output of a separate call. Errors of other calls do not cancel this call.
+            A RemoteValue, which is the output of a separate call. Errors of other calls do not cancel the separate
+            call.
 
         Raises:
-            TypeError, ValueError, UnavailableError: As for `submit`.
+            TypeError, ValueError, UnavailableError: See `submit`.
         """
         along = self._along()
         return self._submit(identity, (value,), None, along._replace(name=along.name or "put"))
@@ -299,15 +298,16 @@ class Scheduling(Hints):
         """Schedules one call for each element of `args`, as `schedule` does. Blocks while the queue is full.
 
         Args:
-            fn: As for `submit`.
-            args: The positional arguments of each call, as a sequence. The iterable is read in batches of 1,000.
+            fn: See `submit`.
+            args: An iterable with a sequence of positional arguments for each call. The iterable is read in batches of
+                1,000 elements.
 
         Returns:
             One RemoteValue for each element, in the same order.
 
         Raises:
             ClosureError: An earlier scheduled call has failed. Some of the new calls may have been scheduled.
-            TypeError, ValueError, UnavailableError: As for `submit`.
+            TypeError, ValueError, UnavailableError: See `submit`.
         """
         values: list[RemoteValue[Any]] = []
         each = iter(args)
@@ -327,23 +327,24 @@ class Scheduling(Hints):
         order.
 
         Calls are submitted as with `submit`. The iterator waits for the next result. If a call has failed, the iterator
-        raises the error of this call, with a note that identifies the item. The remaining calls are cancelled after the
-        iterator has raised an error, and when a started iterator is closed or garbage-collected. Calls run even if you
-        never read their results.
+        raises the error of the call, with a note that identifies the item. The remaining calls are cancelled after an
+        error, and when a started iterator is closed or garbage-collected. Calls run even if you never read their
+        results.
 
         Args:
             fn: A callable. It is pickled when `map` is called.
             *iterables: The n-th call receives the n-th element of each iterable. The shortest iterable determines the
                 number of calls.
-            chunksize: Number of calls that are sent together as a chunk. None means 1 for up to 256 elements; for more
-                elements, as many as result in about 256 chunks, but at most 512; 16 if the length is unknown; 1 if
-                `buffersize` is set. If a call in a chunk raises an exception, this call is repeated separately. If the
-                whole chunk fails, for example because its worker was lost too often, each of its calls is repeated
+            chunksize: Number of calls that are sent together as a chunk. None means 1 if `buffersize` is set or there
+                are at most 256 elements, and 16 if the length is unknown. Otherwise, None means about 256 chunks of at
+                most 512 calls. If a call in a chunk raises an exception, the call is repeated separately. If a whole
+                chunk fails, for example because its worker was lost too often, each of its calls is repeated
                 separately.
-            timeout: Seconds from the call of `map` within which the last result must be available. None means no limit.
+            timeout: Seconds after the start of `map` within which the last result must be available. None means no
+                limit.
             progress: Whether to show a progress bar, if tqdm is installed.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. If None, all chunks
-                are submitted before `map` returns. Set it for long or endless iterables.
+            buffersize: Number of chunks that are submitted before you read their results. If None, all chunks are
+                submitted before `map` returns. Set `buffersize` for long or endless iterables.
 
         Returns:
             An iterator over the results, which raises WaitTimeout when `timeout` has expired.
@@ -394,12 +395,12 @@ class Scheduling(Hints):
 
     async def async_schedule(self, fn: Any, args: Sequence[Any] | None = (),
                              kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Asynchronous version of `schedule`: other coroutines run while the queue is full. Await the returned value to
+        """Asynchronous version of `schedule`. Other coroutines run while the queue is full. Await the returned value to
         get the result.
 
         Args:
-            fn: As for `submit`.
-            args: All positional arguments as one sequence.
+            fn: See `submit`.
+            args: All positional arguments, as a single sequence.
             kwargs: Keyword arguments.
 
         Returns:
@@ -421,19 +422,20 @@ other functions that would wait as well; otherwise all of them could start and n
 
 
 class ClusterCoordinator(Scheduling, State):
-    """Connects to a server and runs functions on its workers. The module docstring describes the two kinds of calls.
+    """Connects to a server and runs functions on its workers. The module docstring describes independent and scheduled
+    calls.
 
-    The session stays open while the program has a reference to the coordinator, to a result of `options` or to one of
-    its values. To end the session earlier, call `close` or use a ``with`` block.
+    The session stays open while the program has a reference to the coordinator, to a result of `options` or to a value
+    of the session. To end the session earlier, call `close` or use a ``with`` block.
 
     A coordinator can be pickled and passed to a function. The pickle contains the address and the cluster name, but no
-    token, TLS file or upload. On a worker of the same server, the copy connects like a coordinator without an address.
-    Elsewhere the copy connects to the pickled address, with the token and TLS files of the worker or of the
-    environment.
+    tokens, TLS files or uploads. On a worker of the same server, the copy connects like a coordinator without an
+    address. In other processes, the copy connects to the pickled address, with the token and TLS files of the worker or
+    the environment.
 
     Args:
-        server: "host:port", or several addresses, which are tried in turn. None means, in a function on a worker, the
-            server and cluster of this worker, with the worker's token and TLS files; elsewhere 127.0.0.1:8476.
+        server: Address "host:port", or several addresses, which are tried in turn. In a function on a worker, None
+            means the server, cluster, token and TLS files of the worker. In other processes, None means 127.0.0.1:8476.
         upload: Modules for all calls of this coordinator. See `options`.
         **options: Fields of `muster.CoordinatorOptions`.
 
@@ -490,12 +492,13 @@ class ClusterCoordinator(Scheduling, State):
         Raises:
             ClosureError: A scheduled call has failed. Each error is raised once.
             UnavailableError: The session has ended.
-            WaitTimeout: Some calls have not ended within `timeout`.
+            WaitTimeout: Some calls are still waiting or running after `timeout`.
         """
         self._session.join(timeout)
 
     async def async_join(self, timeout: float | None = None) -> None:
-        """Asynchronous version of `join`. If the awaiting task is cancelled, only the wait ends; the calls continue.
+        """Asynchronous version of `join`. If the awaiting task is cancelled, only the wait stops; the calls continue to
+        run.
 
         Args:
             timeout: Seconds to wait. None means no limit.
@@ -525,15 +528,15 @@ class ClusterCoordinator(Scheduling, State):
         RemoteValues.
 
         Args:
-            structure: RemoteValues in tuples, named tuples, lists, dicts and dataclasses, nested to any depth.
-                Other objects are returned unchanged.
+            structure: RemoteValues, also in tuples, named tuples, lists, dicts and dataclasses of any nesting depth.
+                All other objects are returned unchanged.
             timeout: Seconds to wait for all values together. None means no limit.
 
         Returns:
-            A structure of the same shape and classes.
+            A structure with the same nesting and the same classes.
 
         Raises:
-            ClosureError: The first error found, as `RemoteValue.fetch` raises it.
+            ClosureError: A call has failed. Only the first error found is raised, as in `RemoteValue.fetch`.
             WaitTimeout: A value is not available within `timeout`.
         """
         return fetch_structure(structure, timeout)
@@ -543,11 +546,11 @@ class ClusterCoordinator(Scheduling, State):
         calls are cancelled.
 
         Args:
-            structure: As for `fetch`.
+            structure: RemoteValues in nested containers, as in `fetch`.
             timeout: Seconds to wait for all values together. None means no limit.
 
         Returns:
-            A structure of the same shape and classes.
+            A structure with the same nesting and the same classes.
         """
         with waiting(), contextlib.ExitStack() as noted:
             for value in values_of(structure):
@@ -563,23 +566,24 @@ class ClusterCoordinator(Scheduling, State):
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
                                 kwargs: Mapping[str, Any] | None = None, *,
                                 name: str = "") -> PerWorkerValues:
-        """Makes each worker call `fn` once and store the result, for example a model or a connection.
+        """Makes each worker call `fn` once and store the result. The result can be a model or a connection, for
+        example.
 
         The value is built on all workers with this Python version, including workers that connect later. The method
-        returns when the server has accepted the value, and does not wait until workers have built it. If `fn` raises an
-        error, calls that use the value fail with InputError. If several workers in a row are lost while they run `fn`,
-        calls that use the value fail with InputError as well. After a pause, the server has the value built again.
-        Errors and cancellation of other calls do not affect the value.
+        returns when the server has accepted the value, and does not wait for the workers. If `fn` raises an error,
+        calls that use the value fail with InputError. The same happens if several workers in a row are lost while they
+        run `fn`; the server has the value built again after a pause. Errors and cancellation of other calls do not
+        affect the value.
 
         Args:
             fn: A callable. Its result need not be picklable.
-            args: Positional arguments, without RemoteValues and PerWorkerValues.
-            kwargs: Keyword arguments, also without RemoteValues and PerWorkerValues. name: Display name. Default: the
-                name of `fn`.
+            args: Positional arguments. RemoteValues and PerWorkerValues are not allowed.
+            kwargs: Keyword arguments. RemoteValues and PerWorkerValues are not allowed.
+            name: Display name. Default: the name of `fn`.
 
         Returns:
-            A value to pass as an argument of calls. The called function receives the result that is stored on its
-                worker.
+            A value that can be an argument of calls. The called function receives the result that is stored on its
+            worker.
 
         Raises:
             InputError: The server rejected the value because there are too many per-worker values.
@@ -598,19 +602,19 @@ class ClusterCoordinator(Scheduling, State):
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
     def create_per_worker_dataset(self, dataset: Any, *, name: str = "") -> PerWorkerDataset:
-        """Creates an iterable on each worker. Pass ``iter(dataset)`` of the returned dataset to a call: the function
-        receives an iterator of its worker, which starts at the beginning.
+        """Creates an iterable on each worker. If you pass ``iter(dataset)`` of the returned dataset to a call, the
+        function receives its worker's iterator, which starts at the beginning.
 
         Args:
-            dataset: A function that returns an iterable, or an iterable that can be pickled. The function can
-                divide the data by ``muster.context().index`` and ``num_workers``.
+            dataset: A function that returns an iterable, or an iterable that can be pickled. To read only a part of the
+                data, the function can use ``muster.context().index`` and ``num_workers``.
             name: Display name. Default: the name of `dataset`.
 
         Returns:
-            The dataset. Each call of ``iter()`` with the dataset creates a new iterator on each worker.
+            The dataset. Every ``iter(dataset)`` creates a new iterator on each worker.
 
         Raises:
-            InputError, TypeError, UnavailableError: As for `create_per_worker_value`.
+            InputError, TypeError, UnavailableError: See `create_per_worker_value`.
 
         Example:
             ```python
@@ -635,15 +639,15 @@ class ClusterCoordinator(Scheduling, State):
                                    ) -> DistributedDataset:
         """Creates a dataset whose splits the server distributes among the functions that read it.
 
-        Each split is assigned to a function once per epoch. If the function fails or its worker is lost, its splits are
-        assigned again. The dataset is deleted when this coordinator closes. If the dataset has a `name`, checkpoints
-        contain its position.
+        In each epoch, each split is assigned to a single function. If a function fails or its worker is lost, its
+        splits are assigned again. The dataset is deleted when this coordinator closes. If the dataset has a `name`,
+        checkpoints contain the dataset's position.
 
         Args:
             splits: Values that can be pickled, such as file names or ranges of rows.
-            epochs: Number of times that all splits are read. At least 1.
-            read: Called on the worker with a split; returns an iterable of the elements of this split. If None,
-                functions receive the splits themselves.
+            epochs: Number of times that all splits are read, at least 1.
+            read: Function that is called on the worker with a split, and returns an iterable of the split's elements.
+                If None, functions receive the splits themselves.
             name: Name of the dataset in checkpoints, and display name.
             position: Start position, as returned by `DistributedDataset.position`. None means the beginning.
 
@@ -698,28 +702,29 @@ class ClusterCoordinator(Scheduling, State):
 
         The object exists until it is deleted or its task is lost. Unless it is `detached`, the object is also deleted
         when this coordinator closes. `create` returns when the server has accepted the object. If the constructor
-        raises an error, calls of the object's methods raise this error. Calls from the same caller are executed in
+        raises an error, calls of the object's methods raise the same error. Calls from the same caller are executed in
         order.
 
         Args:
-            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. For a class
-                name, arguments and results are JSON.
+            cls: A class, or the name of a C++ or Python class that the task's worker has registered. With a class name,
+                arguments and results are JSON.
             args: Positional arguments of the constructor.
             kwargs: Keyword arguments of the constructor.
-            task: Task of the object, for example "ps:0". The task can connect later. If None, the object is created on
-                the connected task with the fewest objects that can run `cls`.
-            name: Name by which other programs find the object with `get_object`. A detached object needs a name.
+            task: Task of the object, for example "ps:0". The task can connect later. If None, the server chooses the
+                connected task that can run `cls` and has the fewest objects.
+            name: Name with which other programs find the object by calling `get_object`. A detached object must have a
+                name.
             detached: Whether the object outlives this coordinator.
             concurrency: Number of method calls that can run at the same time.
-            saved: Whether checkpoints contain the object, which its methods ``save_state`` and ``load_state`` save and
-                restore. None: True if `cls` has the method ``save_state``.
+            saved: Whether checkpoints contain the object. The object is saved and restored by its methods
+                ``save_state`` and ``load_state``. None means True if `cls` has the method ``save_state``.
 
         Returns:
             The handle. ``handle.method(...)`` calls a method and returns a RemoteValue.
 
         Raises:
-            InputError: The server rejected the object: the name is in use, there are too many objects, or `task` is
-                None and no connected task can run `cls`.
+            InputError: The server rejected the object. Either the name is in use, there are too many objects, or `task`
+                is None and no connected task can run `cls`.
             TypeError: `cls` or an argument cannot be pickled.
             ValueError: `concurrency` is negative, or `saved` is set without a `name`.
             UnavailableError: The session has ended.
@@ -770,20 +775,20 @@ class ClusterCoordinator(Scheduling, State):
         """Cancels all waiting calls and asks running calls to stop. `fetch` of a cancelled value raises CancelledError.
 
         Returns immediately. Calls that are made after `cancel` start when the cancelled calls have ended. `join` and
-        `done` raise no error because of the cancellation.
+        `done` do not raise an error for the cancellation.
         """
         self._session.cancel()
 
     def failures(self) -> list[ClosureError]:
         """Returns the errors of failed calls, without cancelled calls, in the order in which the calls ended.
 
-        The errors belong to the current generation or, if it has none, to the last generation that failed. The list has
-        at most 1,000 elements.
+        The errors belong to the current generation. If no call of this generation has failed, the errors belong to the
+        last generation with an error. The list has at most 1,000 elements.
         """
         return self._session.failures()
 
     def wait_open(self) -> str:
-        """Waits until the server has opened the session. You need not call it before other methods.
+        """Waits until the server has opened the session. Other methods can be called without calling `wait_open` first.
 
         Returns:
             The session id, "job_…", as in the REST API.
@@ -808,7 +813,7 @@ class ClusterCoordinator(Scheduling, State):
 
 def _unpickled(servers: list[str], cluster: str, incarnation: int,
                scheduling: tuple[ClosureOptions | None, str] | None) -> Scheduling:
-    """Returns the copy of a coordinator. `incarnation` is the incarnation of the server process; 0 if the pickled
+    """Returns the copy of a coordinator. `incarnation` is the incarnation of the server process, or 0 if the pickled
     coordinator had not connected yet.
     """
     own = home.find()

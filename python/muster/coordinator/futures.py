@@ -1,5 +1,5 @@
-"""Standard library futures for outputs of calls. While a function on a worker waits for such a future, its slot is
-free.
+"""Standard library futures for outputs of calls. The slot of a function on a worker is free while the function waits
+for such a future.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Waiters(list):  # type: ignore[type-arg]
 
 class Future(concurrent.futures.Future):  # type: ignore[type-arg]
     """The future of an output. The context manager `noted` is active during each wait for this future; see RemoteValue.
-    It is not active while a thread waits for several futures, because any of them can end the wait.
+    `noted` is not active while a thread waits for several futures, because any future can end the wait.
     """
 
     def __init__(self, noted: Callable[[], ContextManager[Any]] = contextlib.nullcontext) -> None:

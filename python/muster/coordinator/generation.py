@@ -1,5 +1,5 @@
-"""A generation of a coordinator's scheduled calls. After an error or a cancel, the server drains the generation: it
-ends all calls of the generation. Then the next generation starts, and the error is raised once.
+"""A generation of a coordinator's scheduled calls. After an error or a cancellation, the server drains the generation,
+that is, ends all its calls. Then the error is raised once, and the next generation starts.
 
     settled --an error, or cancel()--> draining --drained--> settled, next generation
 
@@ -44,7 +44,7 @@ class Generation:
         self.draining = self.cancelling = True
 
     def take(self, notice: Any) -> None:
-        """Processes a drain notice of the server. If the server repeats the notice on another stream, it is ignored."""
+        """Processes a drain notice of the server. A notice that the server repeats on another stream is ignored."""
         if notice.generation < self.number:
             return
         if notice.kind == FAILED:
@@ -55,7 +55,7 @@ class Generation:
         self.settle()
 
     def settle(self) -> None:
-        """Ends the drain: all calls have ended, or the server will send no further notice."""
+        """Completes the drain, because all calls have ended or the server will send no further notice."""
         self.draining = self.cancelling = False
         self._error = self._error or self._first
         self._first = None
@@ -73,11 +73,13 @@ class Generation:
             self._first = failure
 
     def _noted(self, failure: ClosureError) -> ClosureError:
-        """Returns the error of the call itself, which contains whether its exception may be unpickled."""
+        """Returns the call's own error, which indicates whether its exception may be unpickled."""
         return next((f for f in self.failures if f.same(failure)), failure)
 
     def raise_error(self, stops: bool = True) -> None:
-        """Raises the pending error, if there is one, and clears it. `stops`: see ClosureError.again."""
+        """Raises the pending error, if there is an error, and clears the pending error. ClosureError.again describes
+        `stops`.
+        """
         error, self._error = self._error, None
         if error is not None:
             raised = error.again(stops)
@@ -92,7 +94,7 @@ class Generation:
 
 
 def add_note(error: ClosureError, text: str) -> None:
-    """Adds a note to an error. Python versions before 3.11 do not support notes; there the text is added to the
+    """Adds a note to an error. In Python versions before 3.11, which do not support notes, the text is added to the
     message.
     """
     attributes = dictionary(error)  # a user's exception class can forbid setting attributes

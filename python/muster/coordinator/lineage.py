@@ -1,9 +1,9 @@
 """Keeps large arguments that may be needed to compute lost values again.
 
-Some values are stored only in the memory of one worker. If such a value is lost, the server repeats its call, and the
-calls whose values that call used, even if the program has only the last handle. The server stores these calls. This
-module keeps the large arguments of these calls that are in shared memory of this process. After KEPT_FOR seconds the
-server has a copy of the value. Methods can be called from any thread.
+Some values are stored only in the memory of one worker. If such a value is lost, the server repeats its call and the
+earlier calls whose values the call used. These earlier calls are repeated even if the program has dropped their
+handles. The server stores the calls, and this module keeps their large arguments in shared memory of this process.
+After KEPT_FOR seconds, the server has a copy of the value. Methods can be called from any thread.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Lineage:
         """Expiry time and kept arguments by the closure's token, in order of expiry."""
 
     def ended(self, token: int, contents: Sequence[Any], made_of: Iterable[int]) -> None:
-        """Keeps the large arguments of a closure that has ended with a large value, and the large arguments of the
-        closures `made_of`, whose values it used.
+        """Keeps the large arguments of a closure that has returned a large value. Also keeps the large arguments of the
+        closures `made_of`, whose values the closure used.
         """
         now = time.monotonic()
         with self._lock:

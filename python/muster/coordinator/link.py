@@ -1,4 +1,4 @@
-"""Opens the streams of a session, one after the other: connects, reads, and reconnects after a connection loss as long
+"""Opens the streams of a session, one after the other. Connects, reads, and reconnects after a connection loss as long
 as the server keeps the session.
 """
 from __future__ import annotations
@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def end_sessions(server: str, reason: str) -> None:
-    """Ends the sessions of this process whose only server is `server`. This server has exited and will not restart."""
+    """Ends the sessions of this process whose only server is `server`. `server` has exited and will not restart."""
     with _links_lock:
         links = list(_links)
     for link in links:
@@ -92,7 +92,7 @@ class Link:
         self._stop()
 
     def close(self) -> None:
-        """Ends the session and waits until it has ended, at most a few seconds."""
+        """Ends the session. Waits until the session has ended, but at most a few seconds."""
         self._session.objects.settle()
         self._session.begin_close()
         opened = self._session.opened
@@ -117,11 +117,11 @@ class Link:
         return {c.task: states[c.state] for c in answer.component}
 
     def ask(self, method: str, request: Any, response: Any, timeout: float, patience: float = 0.0) -> Any:
-        """Makes a call outside of the stream. This is also possible after the session has ended.
+        """Makes a call outside the stream. Such a call is also possible after the session has ended.
 
         Args:
             timeout: Seconds for each attempt.
-            patience: Seconds for which the call is repeated while no server can be reached and the session is open.
+            patience: Seconds for which the call is repeated while the session is open and no server is reachable.
 
         Raises:
             UnavailableError: No server could be reached, or the server rejected the call.
@@ -159,9 +159,9 @@ class Link:
         cancelled. `timeout` is the time limit in seconds for each message.
 
         Returns:
-            Two sets: the tokens of closures that are running or have ended without being cancelled, and the tokens that
-                the server does not know. With `dry_run`, the second set also contains cancelled closures. None if the
-                server is too old for this method.
+            Two sets of tokens. The first set contains closures that are running or have ended without being cancelled.
+            The second set contains closures that the server does not know; with `dry_run`, also cancelled closures.
+            Returns None if the server is too old for this method.
 
         Raises:
             UnavailableError: There is no connection, or the server rejected the call.
@@ -179,8 +179,8 @@ class Link:
         return started, unknown
 
     def capacity(self, session: str) -> int | None:
-        """Returns how many calls of Python functions can run at the same time, or None if the server is too old to
-        report it.
+        """Returns the number of Python calls that can run at the same time, or None if the server is too old to report
+        the number.
 
         Raises:
             UnavailableError: There is no connection, or the server rejected the call.
@@ -210,9 +210,9 @@ class Link:
         return ",".join(self.servers)
 
     def explain(self, session: str, tokens: list[int], timeout: float) -> tuple[str, int]:
-        """Returns why closures have not ended, and a token. If no worker can run one of the closures, the reason and
-        the token of this closure are returned; otherwise the reason for the first closure, and 0. Returns ("", 0) if
-        the server does not answer.
+        """Returns the reason why closures have not ended, and a token. If no worker can run some closure, returns the
+        reason and the token of that closure. Otherwise returns the reason of the first closure, and 0. Returns ("", 0)
+        if the server does not answer.
         """
         with self._lock:
             channel = self._channel

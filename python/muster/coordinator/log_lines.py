@@ -1,5 +1,5 @@
-"""Lines that functions print and log on workers. The program prints them while the functions run, or requests the lines
-of one call.
+"""Lines that functions print and log on workers. The program prints the lines while the functions run, or requests the
+lines of a single call.
 """
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class LogLine(NamedTuple):
     """A line that a function has printed or logged.
 
     `level` is "debug", "info", "warning" or "error" for a logged line, and "stdout" or "stderr" for a printed line. If
-    the worker had no room for some lines, `level` is "dropped" and `text` contains the number of dropped lines. `time`
-    is in UTC. `worker` is the task of the worker, for example "worker:0". `attempt` counts from 1.
+    the worker had no memory left for some lines, `level` is "dropped" and `text` is the number of dropped lines. `time`
+    is in UTC. `worker` is the task of the worker, for example "worker:0". `attempt` starts at 1.
     """
 
     time: datetime.datetime
@@ -82,7 +82,9 @@ def _level(wire: Any) -> str:
 
 
 def shown(asked: bool | None) -> bool:
-    """Returns whether this program prints the lines. If `asked` is None, it does unless MUSTER_LOG_TO_DRIVER is 0."""
+    """Returns whether this program prints the lines. If `asked` is None, the lines are printed unless
+    MUSTER_LOG_TO_DRIVER is 0.
+    """
     if asked is not None:
         return asked
     return os.environ.get("MUSTER_LOG_TO_DRIVER", "1").lower() not in ("0", "false", "off", "no")
@@ -97,8 +99,8 @@ def _kernel() -> Any:
 
 
 class Printer:
-    """Prints the lines of a session on its own thread, so that a blocked terminal delays no outcome for long. `take`
-    and `ask` are called by the thread that reads the session's stream.
+    """Prints the lines of a session on a separate thread, so that a blocked terminal does not delay outcomes for long.
+    The thread that reads the session's stream calls `take` and `ask`.
     """
 
     def __init__(self) -> None:
@@ -117,8 +119,8 @@ class Printer:
         open.log_lines_after = self._last
 
     def take(self, m: Any) -> None:
-        """Queues the lines of a SessionResponse for printing. Returns when the lines are printed, or after PATIENCE
-        seconds.
+        """Queues the lines of a SessionResponse for printing. Returns when the lines have been printed, or after
+        PATIENCE seconds.
         """
         lines, dropped = list(m.log), 0
         for line in lines:
@@ -143,7 +145,7 @@ class Printer:
                                                      0 if self._stuck else PATIENCE)
 
     def close(self) -> None:
-        """Prints the waiting lines and ends the thread."""
+        """Prints the queued lines and stops the thread."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
@@ -199,7 +201,7 @@ _SHOWN_MAX = 256
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
     """Yields the text of the lines. On a terminal, an unfinished line is replaced by the next line of the same closure,
-    attempt and level. Other text starts on the line below. For every other source, only the first unfinished line is
+    attempt and level. All other text starts on a new line. For other sources, only the first unfinished line is
     printed, so that several progress bars do not fill the terminal.
     """
     global _unfinished

@@ -1,5 +1,5 @@
-"""Values that were lost with the only worker that stored them. When such a value is fetched, the server repeats its
-call.
+"""Values that were lost with the only worker that stored the values. When a lost value is fetched, the server repeats
+its call.
 
 This module never imports grpc, because functions on workers use RemoteValues as well.
 """
@@ -30,8 +30,8 @@ class LostValue(UnavailableError):
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: float | None = None) -> Any:
-    """Returns the value of a record whose closure has ended. If the value is lost, waits until it has been computed
-    again.
+    """Returns the value of a record whose closure has ended. If the value is lost, waits until the value has been
+    computed again.
 
     Raises:
         UnavailableError: The value is lost, and its call cannot be repeated.
@@ -98,7 +98,7 @@ _apart = Apart()
 
 def when_here(is_large: bool, f: Callable[[], None]) -> None:
     """Calls `f`, which fetches a value whose call has ended. If the value is large, `f` is called on a separate thread,
-    so that it does not delay other outcomes.
+    so that the fetch does not delay other outcomes.
     """
     if is_large:
         _apart.run(f)

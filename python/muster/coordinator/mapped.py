@@ -1,4 +1,4 @@
-"""The iterator that `map` returns. Several calls can share a closure, but each call can fail on its own."""
+"""The iterator that `map` returns. Several calls can share a closure, but calls fail independently."""
 from __future__ import annotations
 
 import collections
@@ -58,7 +58,7 @@ class Mapped(NamedTuple):
 
 
 class MapIterator(itertools.chain[T]):
-    """Iterates over the results of `muster.ClusterCoordinator.map`. Use it on one thread at a time."""
+    """Iterates over the results of `muster.ClusterCoordinator.map`. Use the iterator on only one thread at a time."""
 
     # Neither field refers back to the iterator, so that everything is freed with the last reference to the iterator.
     _each: Generator[Iterator[Any], None, None]
@@ -154,7 +154,7 @@ class _Results:
             parts.clear()
 
     def _take(self, value: RemoteValue[Any] | None, first: int, of: Any) -> list[Any] | None:
-        """Waits for the results of the first part. Returns None if other parts have replaced it."""
+        """Waits for the results of the first part. Returns None if other parts have replaced the first part."""
         if value is None:
             return of  # type: ignore[no-any-return]
         try:
@@ -172,7 +172,9 @@ class _Results:
         return results  # type: ignore[no-any-return]
 
     def _divide(self, first: int, calls: Sequence[Any], results: list[Any], failed: Sequence[int]) -> None:
-        """Replaces the first part with several parts: available results, and closures that repeat the failed calls."""
+        """Replaces the first part with several parts, which are available results and closures that repeat the failed
+        calls.
+        """
         parts: list[Part] = []
         begin = 0
         for part in self._made([self.of.pack([calls[i]], first + i) for i in failed], [first + i for i in failed]):

@@ -37,8 +37,8 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    """The objects of a session. `lost`: see Calls. `reads` returns whether the current thread processes the server's
-    messages.
+    """The objects of a session. Calls describes `lost`. `reads` returns whether the current thread processes the
+    server's messages.
     """
 
     WHAT = "coordinator"
@@ -69,8 +69,8 @@ class SessionObjects(Calls):
         self._owner = weakref.ref(owner)
 
     def tell_drops(self, to: Callable[[int], None]) -> None:
-        """Sets a bound method that is called with the number of each deleted object. Only a weak reference to the
-        method is kept.
+        """Sets a bound method that is called with the number of each deleted object. The session keeps only a weak
+        reference to this method.
         """
         self._dropped = weakref.WeakMethod(to)
 
@@ -82,8 +82,8 @@ class SessionObjects(Calls):
         return None if self._owner is None else self._owner()
 
     def create(self, words: dict[str, Any], function: bytes, arguments: list[Any]) -> RemoteObject:
-        """Creates an object of a pickled class, and waits until the server has accepted the object. `words` are fields
-        of NewObject. Raises the server's error, or UnavailableError.
+        """Creates an object of a pickled class, and waits until the server has accepted the object. `words` contains
+        fields of NewObject. Raises the server's error, or UnavailableError if there is no server.
         """
         args = packing.pack(function, arguments, True)
         if len(args) > handle.ARGUMENT_BYTES_MAX:
@@ -92,7 +92,7 @@ class SessionObjects(Calls):
         return self.handle_of(self.make(words, packing.FUNCTION, args, BYTES), words["class_name"])
 
     def make(self, words: dict[str, Any], function: str, args: bytes, encoding: int) -> Any:
-        """Creates an object with a function that workers provide under a name, and returns an ObjectFound. See
+        """Creates an object with a function that workers provide by name, and returns an ObjectFound message. See
         `create`.
         """
         found = self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
@@ -104,7 +104,9 @@ class SessionObjects(Calls):
         return call.object not in self._ends_with_it
 
     def make_dataset(self, name: str, splits: list[bytes], epochs: int, position: Any) -> int:
-        """Creates a dataset and returns its number. Raises the server's error, or UnavailableError."""
+        """Creates a dataset and returns the dataset's number. Raises the server's error, or UnavailableError if there
+        is no server.
+        """
         asked = NewDataset(name=name, split=splits, epochs=epochs)
         if position is not None:
             asked.position.epoch = position["epoch"]

@@ -38,8 +38,8 @@ def _check_message(of: str, make: Callable[[], Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class CoordinatorOptions:
-    """Options of a coordinator. Pass them to `muster.ClusterCoordinator`, `LocalCluster.coordinator`,
-    `muster.Executor` or joblib's backend as keyword arguments. Times are in seconds.
+    """Options of a coordinator. Pass the fields as keyword arguments to `muster.ClusterCoordinator`,
+    `LocalCluster.coordinator`, `muster.Executor` or joblib's backend. Times are in seconds.
 
     Raises:
         ValueError: A value is out of range, or a TLS file cannot be used.
@@ -155,7 +155,7 @@ class CoordinatorOptions:
 
 @dataclasses.dataclass(frozen=True)
 class ClosureOptions:
-    """Options of a call. Pass them to `muster.ClusterCoordinator.options` as keyword arguments. Times are in
+    """Options of a call. Pass the fields as keyword arguments to `muster.ClusterCoordinator.options`. Times are in
     seconds.
 
     Raises:
@@ -197,8 +197,8 @@ class ClosureOptions:
         self._check_wire()
 
     def _check_wire(self) -> None:
-        """Raises ValueError for a value that cannot be encoded. Without this check, the session thread would fail when
-        it sends the options, and the session would end.
+        """Raises ValueError for a value that cannot be encoded. Without this check, sending the options would fail on
+        the session thread and end the session.
         """
         for of, texts in (("task", [self.task or ""]), ("labels", [*self.labels, *self.labels.values()]),
                           ("resources", self.resources)):

@@ -43,7 +43,7 @@ class Outbox:
         self.records.append(record)  # this call must be the last, because Ctrl-C can interrupt the method after it
 
     def drop(self, tokens: set[int]) -> int:
-        """Removes unsent closures. Returns their number."""
+        """Removes unsent closures and returns the number of removed closures."""
         dropped = [r for r in self.records if r.token in tokens]
         self.bytes -= sum(len(r.args) for r in dropped)
         self.records = collections.deque(r for r in self.records if r.token not in tokens)
@@ -80,8 +80,8 @@ class Outbox:
         return data if said else None
 
     def _add_closures(self, m: Any) -> bytes | None:
-        """Adds closures to a message. If the message contains a single large closure, returns its arguments, which are
-        not in the message.
+        """Adds closures to a message. If the message contains a single large closure, returns the closure's arguments,
+        which are not in the message.
         """
         taken: list[Record] = []
         size = 0

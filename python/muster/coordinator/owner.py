@@ -10,8 +10,8 @@ from muster.coordinator.session import Session
 
 
 class Owner:
-    """Keeps a session open. A coordinator, its options, its values, per-worker values and datasets share one owner, and
-    the session stays open while one of them exists. The session has no reference to its owner.
+    """Keeps a session open. A coordinator shares its owner with its options, values, per-worker values and datasets,
+    and the session stays open while any of these objects exists. The session has no reference to its owner.
     """
 
     __slots__ = ("session", "_beside", "_finalizer", "__weakref__")
@@ -26,7 +26,7 @@ class Owner:
         self._beside.append(beside)
 
     def close(self) -> None:
-        """Ends the session and waits until it has ended. Does nothing in a forked process or if it was called before.
+        """Ends the session and waits until the session has ended. Does nothing in a forked process or on later calls.
         """
         found = self._finalizer.detach()
         if found is not None and not self.session.is_forked:
@@ -35,9 +35,9 @@ class Owner:
 
 
 def _let_go(link: Link, beside: list[Any]) -> None:
-    """Closes the session on a new thread. The garbage collector calls this function on any thread at any time, so it
-    must not wait or take a lock. At the end of the program it closes the session on the current thread, because no
-    thread can be started then.
+    """Closes the session on a new thread. The garbage collector can call this function on any thread at any time, so
+    the function must not wait or take a lock. When the program exits, the session is closed on the current thread,
+    because no new thread can be started.
     """
     if link.is_forked:
         return

@@ -5,10 +5,12 @@ from typing import Any
 
 
 class Bar:
-    """A progress bar. Shows nothing if `shown` is False or tqdm is not installed. Use it on one thread at a time."""
+    """A progress bar. Shows nothing if `shown` is False or tqdm is not installed. Use the bar on only one thread at a
+    time.
+    """
 
     def __init__(self, shown: bool, total: int | None) -> None:
-        """Creates the bar. `total` is the number of steps, or None if it is unknown."""
+        """Creates the bar. `total` is the number of steps, or None if the number is unknown."""
         self._bar: Any = None
         if not shown:
             return

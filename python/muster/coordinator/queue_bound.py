@@ -5,8 +5,8 @@ from typing import Any
 
 
 class QueueBound:
-    """Counts the waiting closures. The server reports how many closures of this stream it has received, and how many
-    closures of the session were waiting then. The session's lock protects this data.
+    """Counts the waiting closures. The server reports the number of closures that this stream has delivered, and the
+    number of the session's waiting closures. The session's lock protects this data.
     """
 
     def __init__(self, capacity: int) -> None:

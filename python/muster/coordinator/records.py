@@ -18,7 +18,7 @@ PICKLE_IN_JSON = 3
 
 
 class Record:
-    """A closure. The fields up to `generation` are sent again after the stream was broken."""
+    """A closure. The fields up to `generation` are sent again after a break of the stream."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
                  "generation", "contents", "called", "cancelled", "ended", "raw", "value", "error", "closure",

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Session(Protocol):
-    """The members of a session that handles of values use. See `muster.coordinator.session`."""
+    """The members of a session that are used by handles of values. See `muster.coordinator.session`."""
 
     link: Any
     is_forked: bool
@@ -53,8 +53,8 @@ class Owner(Protocol):
 
 
 class RemoteValueStatus(enum.Enum):
-    """State of a value. READY: the call has ended, with a result or an error. ABORTED: the worker of the call was lost
-    too often, or its object was lost with its task.
+    """State of a value. READY means that the call has ended, with a result or an error. ABORTED means that the call's
+    worker was lost too often, or that the call's object was lost with its task.
     """
 
     NOT_READY = "NOT_READY"
@@ -97,15 +97,14 @@ class RemoteValue(Hints, Generic[T]):
             The result of the function.
 
         Raises:
-            ClosureError: The error of the call. The error is also an instance of the exception class that the function
-                raised, or it belongs to a subclass of ClosureError such as CancelledError, InputError, AbortedError or
-                UnavailableError.
+            ClosureError: The call has failed. The error is also an instance of the exception class that the function
+                raised, or of a subclass such as CancelledError, InputError, AbortedError or UnavailableError.
             WaitTimeout: The value is not available within `timeout`. The call continues.
         """
         return self._fetch(timeout, True)
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> T:
-        """Returns the value as `fetch` does. `stops`: see ClosureError.again."""
+        """Returns the value, as `fetch` does. ClosureError.again describes `stops`."""
         record = self._record
         if not record.ended:
             self._owner.session.wait_for(record, timeout)
@@ -157,14 +156,14 @@ class RemoteValue(Hints, Generic[T]):
         """Returns the lines that the call has printed and logged so far, in all its attempts, oldest first.
 
         The server keeps the newest 5,000 lines of each call. After the session has ended, the server keeps the lines as
-        long as it lists the session, by default one day.
+        long as the session is listed, by default for one day.
 
         Args:
             timeout: Seconds to wait for the server.
 
         Returns:
-            A list of `muster.LogLine`. Its attribute `dropped` is the number of lines that the server has
-                dropped.
+            A list of `muster.LogLine`. The list's attribute `dropped` is the number of lines that the server has
+            dropped.
 
         Raises:
             UnavailableError: The server does not answer, or has deleted the session.
@@ -178,17 +177,18 @@ class RemoteValue(Hints, Generic[T]):
         self._owner.session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
-        """Calls `f` when the call has ended: immediately if it has already ended, otherwise on a thread of the library.
+        """Calls `f` when the call has ended. If the call has already ended, runs `f` immediately, otherwise on a thread
+        of the library.
 
         Args:
-            f: A function without parameters. The function must return quickly. A wait for another value in `f` raises
-                RuntimeError, because the thread of `f` delivers the values. If `f` raises an exception on that thread,
-                the exception is logged.
+            f: A function without parameters, which must return quickly. Waiting for a value inside `f` raises
+                RuntimeError, because the thread that runs `f` also delivers values. If `f` raises an exception on this
+                thread, the exception is logged.
         """
         self._owner.session.when_ended(self._record, f)
 
     def _forget_callback(self, f: Callable[[], None]) -> None:
-        """Removes a callback if it has not been called yet."""
+        """Removes a callback, unless the callback was already called."""
         self._owner.session.forget_callback(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -218,7 +218,7 @@ class RemoteValue(Hints, Generic[T]):
 
     def future(self) -> concurrent.futures.Future[T]:
         """Returns a ``concurrent.futures.Future`` with the result or the error of this call. The future cannot be
-        cancelled; call `cancel` of the value instead.
+        cancelled; call `cancel` on the RemoteValue instead.
         """
         made = Future(self._noted)
         made.set_running_or_notify_cancel()
@@ -242,14 +242,14 @@ class RemoteValue(Hints, Generic[T]):
 
     @property
     def _is_large(self) -> bool:
-        """Returns whether it can take long to fetch the value, because the call has ended and its output is stored
-        elsewhere.
+        """Returns whether fetching the value can take long, because the call has ended and its output is not in this
+        process.
         """
         return values.may_be_name(self._record.raw)
 
     @property
     def _is_pickled(self) -> bool:
-        """Returns whether the value is the output of a pickled function. If so, its bytes are a pickle, unless they are
+        """Returns whether the value is the output of a pickled function. The bytes of such a value are a pickle or
         JSON.
         """
         return self._owner.session.is_pickled(self._record)
@@ -285,10 +285,10 @@ def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
 
 
 class PerWorkerValues:
-    """A value that each worker builds and keeps. The part of one worker is called a component.
+    """A value that each worker builds and keeps. The value on a single worker is called a component.
 
-    When the value is passed as an argument, at any nesting depth, the function receives the component of the worker
-    that runs it. The value is deleted when its handle is garbage-collected and no call needs it.
+    If the value is passed as an argument, at any nesting depth, the function receives the component of its worker. The
+    value is deleted when its handle is garbage-collected and no call needs the value.
     """
 
     def __init__(self, owner: Owner, built: Built) -> None:
@@ -303,8 +303,8 @@ class PerWorkerValues:
 
     @property
     def handle(self) -> int:
-        """Returns the number of the value at the server. As text, the number is shown as "pw_" and 16 hexadecimal
-        digits.
+        """Returns the number that identifies the value on the server. The number is displayed as "pw_" and 16
+        hexadecimal digits.
         """
         return self.built.handle
 
@@ -331,9 +331,9 @@ class PerWorkerValues:
 
 
 class PerWorkerDataset(PerWorkerValues):
-    """A dataset that each worker builds. `ClusterCoordinator.create_per_worker_dataset` returns it. Each call of
-    ``iter()`` with the dataset creates new iterators, which start at the beginning of the dataset. After a worker was
-    lost, its iterator starts at the beginning again.
+    """A dataset that each worker builds. Returned by `ClusterCoordinator.create_per_worker_dataset`. Every
+    ``iter(dataset)`` creates new iterators, which start at the beginning of the dataset. After the loss of a worker,
+    its iterator starts again at the beginning.
     """
 
     def __init__(self, owner: Owner, built: Built,
@@ -346,15 +346,15 @@ class PerWorkerDataset(PerWorkerValues):
 
     @property
     def element_spec(self) -> Any:
-        """Raises NotImplementedError, because elements can be Python objects of any type. In TensorFlow this property
+        """Raises NotImplementedError, because elements can be Python objects of any type. In TensorFlow, `element_spec`
         is the type specification of the elements.
         """
         raise NotImplementedError("element_spec: a per-worker dataset has no element specification")
 
 
 class PerWorkerIterator(PerWorkerValues):
-    """Iterators of a PerWorkerDataset, one on each worker. A function that receives it as an argument gets the iterator
-    of the worker that runs the function.
+    """The iterators of a PerWorkerDataset, one on each worker. A function with a PerWorkerIterator as an argument
+    receives the iterator of its worker.
     """
 
     def __next__(self) -> Any:

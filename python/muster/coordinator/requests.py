@@ -60,13 +60,13 @@ class Request:
         """Handles that keep `inputs`, if the arguments can be read again: see `arguments_of`."""
 
     def drop(self) -> None:
-        """Drops the arguments, to free their memory."""
+        """Drops the arguments to free memory."""
         self.args = b""
         self.contents = self.outputs = ()
 
 
 class Along(NamedTuple):
-    """Data and settings for every call of a pickled callable."""
+    """Data and settings that are sent with every call of a pickled callable."""
 
     uploads: Sequence[PerWorkerValues] = ()
     output_in_bytes: bool = False
@@ -88,8 +88,8 @@ NOTHING = Along()
 
 class Callables:
     """A cache of pickled callables. A plain function is pickled only when it is first scheduled, so workers see the
-    values that captured variables had at that time. Other callables are pickled each time. Use the cache on one thread
-    at a time.
+    values of its captured variables at that time. All other callables are pickled for every call. Use the cache on only
+    one thread at a time.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,9 @@ _NO_PLAIN_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_AS
 
 
 def check_returns(f: Callable[..., Any]) -> None:
-    """Raises TypeError if a call of `f` returns a coroutine or a generator, because a worker cannot return these."""
+    """Raises TypeError if `f` is a coroutine function or a generator function, because a worker cannot return a
+    coroutine or a generator.
+    """
     if not (isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION):
         return
     if f.__code__.co_flags & inspect.CO_COROUTINE:
@@ -158,8 +160,8 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Map
 def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
                 along: Along = NOTHING, shown_args: Sequence[Any] | None = None,
                 item: int | None = None) -> Request:
-    """Returns the request that calls `pickled`. `shown_args` are displayed instead of `args`. For `map`, `item` is the
-    number of the first item in `args`.
+    """Returns a request to call `pickled`. The dashboard displays `shown_args` in place of `args`. For `map`, `item` is
+    the number of the first item in `args`.
     """
     function, called = pickled
     if along.name:
@@ -195,8 +197,8 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def arguments_of(request: Request, blobs: Blobs) -> tuple[Any, ...] | None:
-    """Returns the positional arguments of a packed call as they were when the call was packed. The program may have
-    changed the objects since. Returns None if the arguments were dropped, or are encoded as JSON for an older server.
+    """Returns the original positional arguments of a packed call, even if the program has changed the objects since
+    then. Returns None if the arguments were dropped, or are encoded as JSON for an older server.
     """
     if not request.args or request.encoding != BYTES:
         return None
@@ -222,7 +224,7 @@ def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
                kwargs: Mapping[str, Any] | None, blobs: Blobs | None = None) -> Request:
     """Returns the request for a function that builds a per-worker value. The function runs again when a worker
-    reconnects. Raises TypeError if a RemoteValue or PerWorkerValues is among the arguments.
+    reconnects. Raises TypeError if the arguments contain a RemoteValue or PerWorkerValues.
     """
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
     if request.encoding != BYTES:  # the arguments contain RemoteValues or PerWorkerValues
@@ -233,7 +235,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
 
 def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                shown: str = "") -> Request:
-    """Returns the request for a function that workers provide under a name, with JSON arguments."""
+    """Returns the request for a function that workers provide by name, with JSON arguments."""
     names.function_name(function)
     slots: list[Any] = []
     mark = "\x00muster:"
@@ -266,7 +268,7 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 def chunks_of(count: int | None) -> int:
-    """Returns the number of calls that `map` puts into one closure: as many as result in about 256 closures, but at
-    most 512.
+    """Returns the number of calls that `map` puts into a closure, at most 512. The number is chosen so that there are
+    about 256 closures.
     """
     return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

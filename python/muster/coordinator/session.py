@@ -25,7 +25,7 @@ CANCEL_AGAIN_LIMIT = 1.0
 
 
 class Cancelled(NamedTuple):
-    """The result of `cancel_queued`: sets of closure tokens."""
+    """The result of `cancel_queued`, as sets of closure tokens."""
 
     started: set[int]
     """Closures that run or have ended."""
@@ -43,12 +43,12 @@ class Session(SessionWaits):
         """Adds closures in order and returns their records. Blocks while the queue or the outbox is full.
 
         Args:
-            own_errors: Whether closures fail independently, as with `submit`.
+            own_errors: Whether closures fail independently, as in `submit`.
             stops: See ClosureError.again.
 
         Raises:
             UnavailableError: The session has ended.
-            ClosureError: Without `own_errors`: the pending error of this generation. In this case only some of the
+            ClosureError: An earlier closure of this generation has failed, and `own_errors` is False. Some of the
                 closures may have been added.
         """
         own_errors &= self.own_errors or not self._heard.is_set()
@@ -175,7 +175,7 @@ class Session(SessionWaits):
         """Cancels closures that no worker has started. With `dry_run`, only asks the server which closures would be
         cancelled. Can be called from any thread.
 
-        While there is no connection, the cancel is repeated. With `dry_run`, and in callbacks, the method does not wait
+        The request is repeated while there is no connection. With `dry_run`, and in callbacks, the method does not wait
         for a connection.
         """
         started: set[int] = set()
@@ -234,7 +234,7 @@ class Session(SessionWaits):
                 r.cancelled = True  # the cancel is sent again on the next stream
 
     def _drop_unsent(self, records: Sequence[Record], ready: list[Callable[[], None]]) -> None:
-        """Ends those of the closures that were not sent."""
+        """Ends the given closures that have not been sent."""
         dropped = {r.token for r in records}
         self._queue.remove(self._out.drop(dropped))
         for r in records:
@@ -253,7 +253,7 @@ class Session(SessionWaits):
         return [f.again() for f in failures]
 
     def stop(self, reason: str) -> None:
-        """Rejects new closures from now on, because there is no server."""
+        """Makes the session reject new closures, because there is no server."""
         with self._lock:
             if not self._ended:
                 self._reason = reason
@@ -261,7 +261,7 @@ class Session(SessionWaits):
                 self._changed.notify_all()
 
     def begin_close(self) -> None:
-        """Rejects new closures from now on, and notifies the server that the session closes."""
+        """Makes the session reject new closures, and notifies the server that the session is closing."""
         with self._lock:
             if self.closing or self._ended:
                 return

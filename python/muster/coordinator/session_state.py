@@ -1,5 +1,5 @@
-"""The state of a session, and its handles. The session stores every unfinished closure, with the data that is needed to
-send it again after the stream was broken, and every output that has a handle.
+"""The state of a session and its handles. The session stores every unfinished closure, with the data to send the
+closure again after a break of the stream, and every output that has a handle.
 
 The lock protects the whole state. Handles can be garbage-collected on any thread at any time, so `drop` takes no lock
 and only queues the handle.
@@ -24,7 +24,7 @@ from muster.errors import FailureKind, UnavailableError
 
 
 class Cut:
-    """The closures that a join waits for: all closures that were scheduled before the join."""
+    """The closures that a join waits for, namely all closures that were scheduled before the join."""
 
     def __init__(self, last_token: int, left: int) -> None:
         self.last_token = last_token
@@ -110,8 +110,8 @@ class SessionState:
 
     @property
     def patience(self) -> float:
-        """Returns the number of seconds for which a call outside of the stream is repeated while the server cannot be
-        reached. This is the time for which the session can be resumed.
+        """Returns the number of seconds for which a call outside the stream is repeated while the server is
+        unreachable. The session can be resumed within the same time.
         """
         return max(self.options.connect_timeout, self.grace)
 
@@ -121,8 +121,8 @@ class SessionState:
         return self._refuses
 
     def takes_inputs_beside(self, timeout: float) -> bool:
-        """Returns whether the server accepts inputs of closures with arguments in bytes. False if the server has not
-        answered within `timeout` seconds.
+        """Returns whether the server accepts inputs of closures whose arguments are bytes. Returns False if the server
+        does not answer within `timeout` seconds.
         """
         if not self._heard.is_set() and not self._waited:
             self._waited = not self._heard.wait(timeout)  # only the first caller waits
@@ -136,14 +136,14 @@ class SessionState:
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
-        """Returns whether a closure with its own error can be added. This is not possible while a cancel is in
-        progress, because the cancel would also end the new closure.
+        """Returns whether an independent closure can be added. A cancellation in progress would also end the new
+        closure.
         """
         return self._refuses or not (self._generation.cancelling or (self._held and self._holds()) or self._full())
 
     def _holds(self) -> bool:
-        """Returns whether this thread must wait because new closures are delayed. Callbacks do not wait, because they
-        run on the thread that receives outcomes.
+        """Returns whether this thread must wait because new closures are delayed. Callbacks do not wait, because their
+        thread receives outcomes.
         """
         return not self._is_reading()
 
@@ -182,7 +182,7 @@ class SessionState:
 
     def drop(self, record: Record | Built) -> None:
         """Queues the record of a handle that was garbage-collected. Takes no lock, because the garbage collector can
-        call it at any time.
+        call `drop` at any time.
         """
         self._drops.append(record)
         if isinstance(record, Record) and record.is_large:
@@ -192,8 +192,8 @@ class SessionState:
             self._wake.put(True)
 
     def cancel_later(self, record: Record) -> None:
-        """Requests the cancellation of a closure. Takes no lock, because the garbage collector can call it on any
-        thread at any time.
+        """Requests the cancellation of a closure. Takes no lock, because the garbage collector can call `cancel_later`
+        on any thread at any time.
         """
         self._drops.append(ToCancel(record))
         if not self._drops_told:
@@ -241,7 +241,8 @@ class SessionState:
                 self._signal()
 
     def _lost_objects(self, task: str, error: BaseException) -> None:
-        """Reports the loss of a task. The next schedule, join or done raises the error, once per task and stream."""
+        """Reports the loss of a task. The next `schedule`, `join` or `done` raises the error, once per task and stream.
+        """
         with self._lock:
             if (self._stream, task) not in self._lost_with:
                 self._lost_with = {one for one in self._lost_with if one[0] == self._stream}

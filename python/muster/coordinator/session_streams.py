@@ -208,7 +208,7 @@ class SessionStreams(SessionState):
         return cut_ended
 
     def _end(self, r: Record, ready: list[Callable[[], None]]) -> bool:
-        """Ends a closure. Returns whether this ends the wait of a join."""
+        """Ends a closure. Returns whether a join can then return."""
         r.ended = True
         self._unfinished -= 1
         cut_ended = False
@@ -275,8 +275,8 @@ class SessionStreams(SessionState):
 
 
 def _cause(failure: Any, r: Record) -> ClosureError | None:
-    """Returns the error of the input because of which closure `r` failed, or None. The error of the input was received
-    before the failure of the closure.
+    """Returns the error of the input that made closure `r` fail, or None. This error was received before the failure of
+    the closure.
     """
     if failure.kind != FailureKind.INPUT:
         return None

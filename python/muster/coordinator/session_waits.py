@@ -1,6 +1,5 @@
 """Waits of a session for a closure, for all closures or for the server. During a long wait, the session asks the server
-for the reason. It logs a warning (logger ``muster``) once if the wait cannot end because no worker provides the
-function or the server is unreachable.
+for the reason. If no worker provides the function or the server is unreachable, the logger ``muster`` logs one warning.
 """
 from __future__ import annotations
 
@@ -59,10 +58,11 @@ class SessionWaits(SessionStreams):
 
     @contextlib.contextmanager
     def quiet(self, timeout: float | None = None) -> Iterator[bool]:
-        """Runs the block while no scheduled closure is running. Other threads that call `schedule` block until the
-        block ends. Callbacks do not wait, but they end before the block starts.
+        """Runs the ``with`` block while no scheduled closure is running. In other threads, `schedule` waits until the
+        block has finished. Callbacks do not wait, but all callbacks finish before the block starts.
 
-        Yields False if an error has cancelled the closures and has not been raised yet. Raises WaitTimeout.
+        Yields False if an error has cancelled the closures and has not been raised yet. Raises WaitTimeout if closures
+        are still running after `timeout` seconds.
         """
         with self._lock:
             self._held += 1
@@ -84,8 +84,8 @@ class SessionWaits(SessionStreams):
                 self._changed.notify_all()
 
     def over_within(self, timeout: float, stopped: Callable[[], bool]) -> bool:
-        """Waits at most `timeout` seconds, until the session rejects new closures or until `notify` is called and
-        `stopped()` is True. Returns False if the time is up.
+        """Waits until the session rejects new closures, or until `notify` is called and `stopped()` is True. Returns
+        False after `timeout` seconds.
         """
         with self._lock:
             return self._changed.wait_for(lambda: self.over or stopped(), timeout)
@@ -100,13 +100,13 @@ class SessionWaits(SessionStreams):
         return self._generation.failed or (self._unfinished == 0 and self._reading is None)
 
     def tell(self, error: BaseException) -> None:
-        """Makes the next schedule, join or done raise `error`."""
+        """Makes the next `schedule`, `join` or `done` raise `error`."""
         with self._lock:
             self._told = error
 
     def untell(self, error: BaseException) -> bool:
-        """Withdraws an error that was passed to `tell`, so that the caller can raise it. Returns False if the error has
-        already been raised.
+        """Withdraws an error that was passed to `tell`, so that the caller can raise the error. Returns False if the
+        error has already been raised.
         """
         with self._lock:
             pending = self._told is error
@@ -188,7 +188,7 @@ class SessionWaits(SessionStreams):
                 self._warn(of())
 
     def _warn(self, records: Sequence[Record]) -> None:
-        """Logs the reason if the wait cannot end. Logs only once for each lost connection and each function."""
+        """Logs the reason if the wait cannot complete. Logs only once for each lost connection and each function."""
         away = self._away_since
         if away is not None:
             if time.monotonic() - away >= LOOK_EVERY and away != self._warned_of_break:
@@ -210,8 +210,8 @@ class SessionWaits(SessionStreams):
 
         Args:
             timeout: The timeout of the wait.
-            numbers: Tokens of closures, or numbers of objects. If no worker can run one of them, the reason of this one
-                is returned, otherwise the reason of the first.
+            numbers: Tokens of closures, or numbers of objects. The reason belongs to the first closure or object that
+                no worker can run, otherwise to the first element.
         """
         away = self._away_since
         if away is not None:

@@ -1,10 +1,11 @@
-"""Shared memory of a coordinator: large arguments that workers of the same host map, and values that this process maps.
+"""Shared memory of a coordinator. Contains large arguments, which workers of the same host map, and values that this
+process maps.
 
-If a buffer is passed again while its copy is still stored, the buffer is compared with the copy, which is reused if it
-is equal. The last few copies are kept a little longer than the closures that refer to them, so that successive calls
-can reuse them. A copy is dropped earlier if the object that owns the bytes is garbage-collected, because that object
-cannot be passed again. A loop that creates a new array for each call therefore reuses the same memory. Methods can be
-called from any thread.
+If a buffer is passed again while its copy is still stored, the buffer is compared with the copy, and an equal copy is
+reused. The last few copies are kept a little longer than their closures, so that successive calls can reuse the copies.
+A copy is dropped earlier if the object that owns the bytes is garbage-collected, because the same object cannot be
+passed again. A loop that creates a new array for each call therefore reuses the same memory. Methods can be called from
+any thread.
 """
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def _check_size(size: int) -> None:
 
 
 class SharedContent:
-    """A shared value that unfinished closures refer to. The memory is freed with the last reference."""
+    """A shared value that unfinished closures refer to. The memory is freed when the last reference is dropped."""
 
     __slots__ = ("digest", "view", "__weakref__")
 
@@ -74,7 +75,7 @@ def _owner(data: Data) -> Any | None:
 
 
 class Shared:
-    """The shared memory of a coordinator. It is set up for the first large argument or value."""
+    """The shared memory of a coordinator. The memory is set up for the first large argument or value."""
 
     def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], bool] = lambda: False) -> None:
         """Creates the object. `make_room` releases values that are not strictly needed, and returns False if there are
@@ -96,15 +97,15 @@ class Shared:
         return bool(self._bytes_max)
 
     def put(self, name: bytes) -> bool:
-        """Also stores a value of this process on the server. Returns False if this process does not have the value, or
-        if the value cannot be stored.
+        """Copies a value of this process to the server. Returns False if this process does not have the value, or if
+        the value cannot be stored.
         """
         process = self._process
         return process is not None and process.holding.put(name)
 
     def content(self, data: Data, timeout: float) -> SharedContent | None:
-        """Returns the shared copy of a buffer, or None if the buffer must be sent to the server. `timeout` is the time
-        in seconds that the first call waits until the server has reported whether it supports shared memory.
+        """Returns the shared copy of a buffer, or None if the buffer must be sent to the server. The first call waits
+        up to `timeout` seconds for the server to report whether shared memory is supported.
         """
         process = self._started(timeout)
         if process is None:
@@ -128,7 +129,7 @@ class Shared:
         return found
 
     def unchanged(self, yes: bool) -> None:
-        """Sets whether the program promises not to change arguments from now on."""
+        """Sets whether the program promises not to change arguments."""
         with self._lock:
             self._unchanged = yes
             before = list(self._staying.items())
@@ -164,7 +165,9 @@ class Shared:
             self._process.record_server_time(size, seconds)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether some values may be stored only on the worker that computed them, according to the server."""
+        """Returns whether, according to the server, some values may be stored only on the worker that computed the
+        values.
+        """
         process = self._process
         return process is not None and process.holding.outputs_may_stay
 
@@ -179,9 +182,7 @@ class Shared:
         return [] if process is None else process.holding.all_put()
 
     def gone(self, names: list[bytes]) -> None:
-        """Records that the server no longer has these values. The server requests these values again when it needs
-        them.
-        """
+        """Records that the server no longer has these values. The server requests needed values again."""
         if self._process is not None:
             self._process.holding.gone(names)
 

@@ -1,4 +1,4 @@
-"""Waits for the values in nested structures, and iterates over values as they end."""
+"""Waits for the values in nested structures, and iterates over values in the order in which their calls end."""
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +15,7 @@ from muster.worker.context import waiting
 
 
 def fetch_structure(structure: Any, timeout: float | None, stops: bool = True) -> Any:
-    """Returns the structure with the fetched values in place of RemoteValues. `stops`: see ClosureError.again."""
+    """Returns the structure with the fetched values in place of RemoteValues. ClosureError.again describes `stops`."""
     end = None if timeout is None else time.monotonic() + timeout
     return _fetch(structure, end, stops)
 
@@ -72,12 +72,12 @@ class as_completed:
     """Iterates over values in the order in which their calls end, with ``for`` or ``async for``.
 
     Args:
-        values: RemoteValues. They can belong to several coordinators.
-        timeout: Seconds from the creation of the iterator within which all calls must end. None means no limit.
+        values: RemoteValues, which can belong to several coordinators.
+        timeout: Seconds after the creation of the iterator within which all calls must end. None means no limit.
         progress: Whether to show a progress bar, if tqdm is installed.
 
     Raises:
-        WaitTimeout: Raised during iteration if some calls have not ended within `timeout`.
+        WaitTimeout: Raised during iteration if some calls do not end within `timeout`.
 
     Example:
         ```python
@@ -155,7 +155,7 @@ class as_completed:
                     raise self._too_late()
 
     async def _wait_for_one(self) -> bool:
-        """Waits for the next value. Returns False if the time is up."""
+        """Waits for the next value. Returns False if the time limit has expired."""
         left = None if self._end is None else max(0.0, self._end - time.monotonic())
         loop = asyncio.get_running_loop()
         came = asyncio.Event()

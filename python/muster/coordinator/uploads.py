@@ -34,7 +34,7 @@ class Uploads:
 
     def along(self, uploads: Sequence[Upload], function: bytes, arguments: bytes,
               blobs: Blobs | None) -> list[Data]:
-        """Returns the arguments of `work.make_with_uploads`. With `blobs`, large uploads are sent once and stored at
+        """Returns the arguments of `work.make_with_uploads`. With `blobs`, large uploads are sent once and stored on
         the server until the session ends. If `blobs` is None, the uploads are part of the arguments.
         """
         naming = blobs.naming() if blobs is not None and blobs.limit(SERVER_WAIT) else None

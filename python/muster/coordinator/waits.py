@@ -1,4 +1,4 @@
-"""Functions that wait until some of several values have ended."""
+"""Functions that wait until the calls of some RemoteValues have ended."""
 from __future__ import annotations
 
 import asyncio
@@ -20,19 +20,18 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
     The values can belong to several coordinators.
 
     Args:
-        values: Different values.
+        values: RemoteValues, without duplicates.
         num_returns: Number of values to wait for.
         timeout: Seconds to wait. None means no limit.
 
     Returns:
-        Two lists: at most `num_returns` values that have ended, and all other values. Both lists have the order of
-            `values`. If `timeout` expires, the first list can be shorter than `num_returns`.
+        Two lists: at most `num_returns` completed values, and all remaining values. Both lists have the order of
+        `values`. If `timeout` expires, the first list can be shorter than `num_returns`.
 
     Raises:
         ValueError: `num_returns` is less than 1 or larger than the number of values, or a value occurs twice.
         TypeError: An element is not a RemoteValue.
-        RuntimeError: `wait` was called in a callback of a value, where it would block the thread that delivers the
-            results.
+        RuntimeError: `wait` was called in a callback, which would block the thread that delivers the results.
 
     Example:
         ```python
@@ -62,18 +61,18 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
 
 async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
                      ) -> tuple[Values, Values]:
-    """Asynchronous version of `wait`. If the awaiting task is cancelled, the calls continue.
+    """Asynchronous version of `wait`. If the awaiting task is cancelled, the calls continue to run.
 
     Args:
-        values: Different values.
+        values: RemoteValues, without duplicates.
         num_returns: Number of values to wait for.
         timeout: Seconds to wait. None means no limit.
 
     Returns:
-        Two lists, as for `wait`: at most `num_returns` values that have ended, and all other values.
+        Two lists, as in `wait`: at most `num_returns` completed values, and all remaining values.
 
     Raises:
-        ValueError, TypeError: As for `wait`.
+        ValueError, TypeError: See `wait`.
     """
     each = _checked(values, num_returns)
     loop = asyncio.get_running_loop()
@@ -95,7 +94,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
 
 
 class _Counter:
-    """Calls `notify` once when `count` of the values have ended. Removes its callbacks when the wait ends."""
+    """Calls `notify` once, when `count` of the values are completed. Removes its callbacks when the wait ends."""
 
     def __init__(self, values: Values, count: int, notify: Callable[[], None]) -> None:
         self._values = values

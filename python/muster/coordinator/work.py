@@ -47,8 +47,8 @@ class Chunk:
 
 
 class PartialResults(NamedTuple):
-    """The result of a chunk in which some calls have raised exceptions. The client repeats each of these calls in its
-    own closure, which reports the error.
+    """The result of a chunk in which some calls have raised exceptions. The client repeats each failed call in a
+    separate closure, which reports the error.
     """
 
     results: list[Any]
@@ -61,7 +61,8 @@ def identity(value: Any) -> Any:
 
 
 class InstallUpload:
-    """Installs an upload on a worker. As a per-worker value, the result represents the upload in calls."""
+    """Installs an upload on a worker. The result is used as a per-worker value, which represents the upload in calls.
+    """
 
     def __init__(self, digest: str, data: bytes) -> None:
         self.upload = (digest, data)
@@ -73,7 +74,7 @@ class InstallUpload:
 
 
 class Large:
-    """Bytes that are pickled out of band, so that they can be stored as a blob."""
+    """Bytes that are pickled out of band and can therefore be stored as a blob."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -83,7 +84,7 @@ class Large:
 
 
 def install_upload(digest: str, data: Any) -> Any:
-    """Installs an upload. As a per-worker value, the result represents the upload in calls."""
+    """Installs an upload. The result is used as a per-worker value, which represents the upload in calls."""
     return InstallUpload(digest, bytes(data))()
 
 
@@ -110,7 +111,9 @@ def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments
 
 
 class MakeDataset:
-    """Builds a dataset on a worker: returns the result if `dataset` is a function, otherwise `dataset` itself."""
+    """Builds a dataset on a worker. Returns the result of `dataset` if `dataset` is a function, otherwise `dataset`
+    itself.
+    """
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -120,8 +123,8 @@ class MakeDataset:
 
 
 class IterateDataset:
-    """Creates a dataset and returns an iterator over it. The iterator has a lock, because several calls can use it at
-    the same time, in a threaded worker or in a process where one call is waiting for values.
+    """Creates a dataset and returns an iterator over it. The iterator has a lock, because several calls can use the
+    iterator at the same time. Such calls run in a threaded worker, or in a process where a call is waiting for values.
     """
 
     def __init__(self, make: MakeDataset) -> None:
@@ -132,7 +135,7 @@ class IterateDataset:
 
 
 class OneAtATime:
-    """An iterator with a lock. It can be used by several threads at the same time."""
+    """An iterator with a lock, which several threads can use at the same time."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
