@@ -1,5 +1,5 @@
-"""The coordination client of one task. Other tasks of the same cluster can use the clients of JAX, TensorFlow or C++
-instead.
+"""The coordination client of a single task. Other tasks of the same cluster can use the clients of JAX, TensorFlow or
+C++ instead.
 """
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE
 
 @dataclasses.dataclass(frozen=True)
 class TaskState:
-    """State of a task as known to the coordination service.
+    """State of a task, as reported by the coordination service.
 
     Attributes:
         task: Name of the task, for example ``"worker:3"``.
         state: State of the task: ``"CONNECTED"``, ``"DISCONNECTED"`` or ``"ERROR"``.
-        incarnation: Incarnation of the process that last registered as this task; 0 if none has registered.
+        incarnation: Incarnation of the process that last registered as this task, or 0 if no process has registered.
         error: The error of the task, or None if it has no error.
     """
 
@@ -42,7 +42,7 @@ class TaskState:
 
 
 class TaskStates(list[TaskState]):
-    """List of all tasks of the cluster at one moment.
+    """Snapshot of the states of all tasks of the cluster.
 
     Attributes:
         version: Version of the list, which increases with every change. Pass it to `Agent.wait_for_tasks`.
@@ -54,32 +54,33 @@ class TaskStates(list[TaskState]):
 class Agent(Keys):
     """Coordination client: registers as a task of a cluster, sends heartbeats and receives errors.
 
-    A ``with`` block begins with ``connect`` and ends with ``shutdown``. If the block raises an exception, it ends with
-    ``report_error`` instead, so that the other tasks receive the reason. If an error has ended the run and the block
-    raises no exception, that error is raised at the end of the block.
+    A ``with`` block calls ``connect`` at its start and ``shutdown`` at its end. If the block raises an exception,
+    ``report_error`` is called instead, and the other tasks receive the reason. If an error has ended the run and the
+    block raises no exception, the error is raised at the end of the block.
 
     All times are in seconds. Methods can be called from any thread. After a fork, the child process cannot use the
     object.
 
     Args:
-        address: ``"host:port"`` of the cluster. None: MUSTER_COORDINATOR, otherwise ``127.0.0.1:8476``.
-        cluster: Name of the cluster, in place of `address`. The agent requests the address from `url`, over REST.
-        url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, otherwise ``http://127.0.0.1:8477``.
-        task: The task, as ``"worker:3"``, ``("worker", 3)`` or its number, which is counted across all jobs of the
-            cluster. None: MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
-        cert: PEM file with the client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        address: Address ``"host:port"`` of the cluster. None means MUSTER_COORDINATOR, otherwise ``127.0.0.1:8476``.
+        cluster: Name of the cluster, in place of `address`. The agent requests the address from the REST API at `url`.
+        url: URL of the server's REST API, used only with `cluster`. None means MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
+        task: The task, as ``"worker:3"``, as ``("worker", 3)`` or as its number among the tasks of all jobs. None means
+            MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify the server. None means MUSTER_CA.
+        cert: PEM file with the client certificate. None means MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
         devices: Descriptions of the devices of this task, which ``wait_for_all_tasks`` sends to the other tasks.
-        heartbeat_timeout: The agent fails if the service has not answered for this time. It sends two heartbeats in
-            this time, or in the heartbeat timeout of the cluster if that is shorter.
+        heartbeat_timeout: Seconds without an answer of the service after which the agent fails. The agent sends two
+            heartbeats within this time, or within the cluster's heartbeat timeout if the cluster's timeout is shorter.
         connect_timeout: Default timeout of ``connect`` and ``wait_for_all_tasks``.
         shutdown_timeout: Default timeout of ``shutdown``.
         call_timeout: Time limit of calls without a `timeout` argument.
-        incarnation: Incarnation of this process in its first run. It distinguishes the process from other processes
-            that have been the same task. 0 means a random number.
-        on_error: Function that is called, on the agent's thread, with the error that ends a run.
+        incarnation: Incarnation of this process in its first run, which distinguishes the process from earlier
+            processes of the same task. 0 means a random number.
+        on_error: Function that is called on the agent's thread with the error that ends a run.
 
     Raises:
         ValueError: An argument is invalid, or the task is set neither by an argument nor in the environment.
@@ -125,7 +126,7 @@ class Agent(Keys):
 
     @property
     def task(self) -> str:
-        """Name of the task, for example ``"worker:3"``; ``"task:3"`` if only its number is known."""
+        """Name of the task, for example ``"worker:3"``, or ``"task:3"`` if only the number is known."""
         return self._names.own
 
     @property
@@ -137,13 +138,12 @@ class Agent(Keys):
 
     @property
     def incarnation(self) -> int:
-        """Incarnation of this process as a task; 0 before the first ``connect``."""
+        """Incarnation of this process as a task, or 0 before the first ``connect``."""
         return self._at.run.incarnation if self._at.run else 0
 
     @property
     def service_incarnation(self) -> int:
-        """Incarnation of the service in the run for which the agent has registered; 0 before the agent has registered.
-        """
+        """Incarnation of the service in the agent's current run, or 0 before the agent has registered."""
         return self._at.run.service if self._at.run else 0
 
     def connect(self, timeout: float | None = None) -> None:
@@ -153,13 +153,13 @@ class Agent(Keys):
         or a shutdown, `connect` registers with a new incarnation.
 
         Args:
-            timeout: Seconds to wait. None: `connect_timeout`.
+            timeout: Seconds to wait. None means `connect_timeout`.
 
         Raises:
             CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if tasks are missing; the message contains their names.
                 INVALID_ARGUMENT if the cluster does not contain the task. FAILED_PRECONDITION if the agent is
                 connected, connecting or closed.
-            AgentError: FAILED_PRECONDITION if the run was failed during the registration, for example by
+            AgentError: FAILED_PRECONDITION if the run was marked as failed during the registration, for example by
                 `CoordinationClient.fail`.
         """
         given, self._given_incarnation = self._given_incarnation, 0
@@ -171,10 +171,10 @@ class Agent(Keys):
         Does nothing if the run has already ended without an error.
 
         Args:
-            timeout: Seconds to wait for the other tasks. None: `shutdown_timeout`.
+            timeout: Seconds to wait for the other tasks. None means `shutdown_timeout`.
 
         Raises:
-            AgentError: Another task did not leave, or the run has failed; the error contains the reason.
+            AgentError: A different task did not leave, or the run has failed. The error contains the reason.
             CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the service did not answer. The state of the agent
                 is unchanged.
         """
@@ -183,7 +183,7 @@ class Agent(Keys):
     def reset(self) -> None:
         """Clears the error of this task in the service after a failure.
 
-        If the jobs are recoverable, this task can connect again and the other tasks continue. Otherwise the run ends
+        If the jobs are recoverable, the other tasks continue, and this task can connect again. Otherwise the run ends
         for all tasks.
 
         Raises:
@@ -192,7 +192,9 @@ class Agent(Keys):
         self._at.reset(self.call_timeout)
 
     def close(self) -> None:
-        """Stops the heartbeats. If ``shutdown`` was not called before, the other tasks treat this as a failure."""
+        """Stops the heartbeats. If ``shutdown`` was not called before, the other tasks treat the missing heartbeats as
+        a failure.
+        """
         self._at.close()
 
     def __enter__(self) -> Agent:
@@ -233,7 +235,7 @@ class Agent(Keys):
 
         Args:
             devices: Descriptions of the devices of this task. None means the `devices` argument of the constructor.
-            timeout: Seconds to wait. None: `connect_timeout`.
+            timeout: Seconds to wait. None means `connect_timeout`.
 
         Returns:
             The devices of all tasks, ordered by job name, then by task index.
@@ -251,13 +253,13 @@ class Agent(Keys):
     def barrier(self, id: str, timeout: float, *, tasks: Iterable[Task] | None = None) -> int:
         """Waits at a barrier until all participating tasks have arrived.
 
-        An id can be used again. All tasks of a barrier must pass the same `tasks`.
+        Barrier ids can be reused. All tasks of a barrier must pass the same `tasks`.
 
         Args:
             id: Name of the barrier.
-            timeout: Time limit in seconds from the arrival of the first task. When it expires, the barrier fails for
-                all tasks. If a task arrives later with a shorter timeout, only this task fails, 5 s after its timeout;
-                the barrier continues.
+            timeout: Time limit in seconds from the arrival of the first task. When this time expires, the barrier fails
+                for all tasks. If a task arrives later with a shorter timeout, only that task fails, 5 s after its
+                timeout has expired. The barrier is unaffected.
             tasks: The participating tasks. None means all tasks of the cluster.
 
         Returns:
@@ -265,7 +267,7 @@ class Agent(Keys):
 
         Raises:
             BarrierError: The barrier has timed out or was cancelled, or a participating task cannot arrive.
-            CoordinationError: DEADLINE_EXCEEDED if only this task has timed out, or the service did not answer.
+            CoordinationError: DEADLINE_EXCEEDED if only this task has timed out, or if the service did not answer.
                 FAILED_PRECONDITION if this agent is already waiting at the barrier. CANCELLED if ``leave_barrier`` was
                 called.
             AgentError: The run has ended.
@@ -303,7 +305,7 @@ class Agent(Keys):
             self._ask("CancelBarrier", again=False, barrier_id=id, counter=error.use)
 
     def leave_barrier(self, id: str) -> bool:
-        """Ends the wait of this agent at a barrier. The barrier continues to wait for the task.
+        """Stops this agent's wait at a barrier. The barrier continues to wait for the task.
 
         The interrupted ``barrier`` call raises CoordinationError (CANCELLED).
 
@@ -323,19 +325,19 @@ class Agent(Keys):
         """Waits until the task list is newer than a known version.
 
         Args:
-            version: The `version` of the last list that the caller has received.
+            version: The `version` of the last list that the caller received.
             timeout: Seconds to wait.
 
         Returns:
             The states of all tasks.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the list did not change within `timeout`.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the list does not change within `timeout`.
         """
         return self._read(self._at.ask("WatchTasks", timeout, version_number=version))
 
     def live_tasks(self, tasks: Iterable[Task] | None = None, *, timeout: float) -> dict[str, int]:
-        """Returns the connected tasks. All of them receive the same answer.
+        """Returns the connected tasks. All callers receive the same answer.
 
         Waits until every connected task of `tasks` has made the same call. `tasks` must contain this task.
 
@@ -344,10 +346,10 @@ class Agent(Keys):
             timeout: Seconds to wait.
 
         Returns:
-            The incarnation of each connected task, by its name.
+            A dict from the name of each connected task to its incarnation.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if a task has not made the call in time.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if a task does not make the call in time.
         """
         retry = Retry(timeout, 0.0)
         among = ([s.task_id for s in self._at.ask("WatchTasks", retry.left(), version_number=-1).task_state]
@@ -395,7 +397,8 @@ class Agent(Keys):
 
         Raises:
             ValueError: `code` is not allowed.
-            CoordinationError: The service did not accept the report. After UNAVAILABLE it may have accepted the report.
+            CoordinationError: The service did not accept the report. If the code is UNAVAILABLE, the service may have
+                accepted the report.
         """
         if code not in _REPORTED:
             raise ValueError(f"code: {code!r} is not one of {', '.join(_REPORTED)}")
@@ -418,7 +421,7 @@ def _own_task() -> Task:
 
 
 def _address(address: str | None, cluster: str | None, url: str | None, *how: Any) -> tuple[str, str]:
-    """Returns the address, and a hint that is added to the error message if the service does not answer."""
+    """Returns the address, and a hint for the error message in case the service does not answer."""
     if cluster is None:
         if url is not None:
             raise ValueError("url: used only with cluster=")

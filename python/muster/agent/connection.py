@@ -28,8 +28,8 @@ _OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
 
 
 class Connection:
-    """The connection of an agent to the service. Has one run at a time; a call belongs to the run that is current when
-    the call begins. Thread-safe.
+    """The connection of an agent to the service. Has at most one run at a time. Each call belongs to the run that is
+    current at the start of the call. Thread-safe.
     """
 
     def __init__(self, service: Service, names: Names, heartbeat_timeout: float,
@@ -78,7 +78,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _saying_what_for(self, reached: threading.Event) -> Iterator[None]:
-        """Logs once what the block is waiting for, if the wait takes long."""
+        """Logs once what the ``with`` block is waiting for, if the wait takes long."""
         def say() -> None:
             where = self.service.address
             if reached.is_set():
@@ -96,7 +96,7 @@ class Connection:
             timer.cancel()
 
     def _register(self, run: Run, seconds: float, retry: Retry, reached: threading.Event) -> None:
-        """Registers the task. Repeats the request while the server is unreachable or still has the previous run."""
+        """Registers the task. Repeats the request while the server is unreachable or the previous run still exists."""
         with run.waiting() as waiter:
             while True:
                 waiter.check()
@@ -134,9 +134,9 @@ class Connection:
 
     def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Waiter | None = None,
             **fields: Any) -> Any:
-        """Returns the answer of the service. Raises CoordinationError.
+        """Returns the answer of the service. Raises CoordinationError if the call fails.
 
-        If `again` is set, the call is repeated if its connection broke.
+        If `again` is set, the call is repeated after its connection has broken.
         """
         answer, refused = self._ask(name, seconds, again, waiter, fields)
         if refused is not None:

@@ -70,7 +70,7 @@ class CoordinationError(MusterError):
         return f"{self.code}: {self.message}"
 
     def again(self, stops: bool = False) -> Any:
-        """Returns a copy of the error to raise, because the same error can be raised in several places.
+        """Returns a copy to raise, because the same error can be raised in several places.
 
         Args:
             stops: Ignored.
@@ -111,7 +111,7 @@ class AgentError(CoordinationError):
 
     Attributes:
         task: The task that failed first, for example ``"worker:1"``, or None if the task is unknown.
-        reported: Whether the failed task has reported the error itself, by ``report_error``.
+        reported: Whether the failed task itself reported the error with ``report_error``.
     """
 
     def __init__(self, code: str, message: str, task: str | None = None, reported: bool = False) -> None:
@@ -125,5 +125,5 @@ class AgentError(CoordinationError):
 
     @property
     def reported(self) -> bool:
-        """Whether the failed task has reported the error itself."""
+        """Whether the failed task itself reported the error."""
         return bool(self.args[3])

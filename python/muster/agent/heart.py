@@ -19,7 +19,7 @@ NEVER = float("inf")
 
 
 class Heart:
-    """Sends heartbeats, polls for errors, and reports the error that ends the run. Runs on its own thread."""
+    """Sends heartbeats, polls for errors, and reports the error that ends the run. Runs on a separate thread."""
 
     def __init__(self, run: Run, service: Service, timeout: float, fail: Callable[[Run, Refusal], None],
                  on_error: Callable[[AgentError], None] | None) -> None:
@@ -50,8 +50,8 @@ class Heart:
         self._wake.set()
 
     def beat_now(self, healthy: Callable[[], None]) -> None:
-        """Sends a heartbeat immediately, to receive an error that the service already has. Can be called from any
-        thread.
+        """Sends a heartbeat immediately, to receive an error that the service has already recorded. Can be called from
+        any thread.
 
         `healthy` is called on the agent's thread when a heartbeat that began after this call has succeeded.
         """

@@ -14,7 +14,7 @@ class Keys:
     """Methods that access the key-value store of a cluster.
 
     Slashes separate folders; leading, trailing and repeated slashes are ignored. Values are bytes; a str is sent as
-    UTF-8. If a method fails, it raises AgentError if the run has ended, otherwise CoordinationError.
+    UTF-8. A method that fails raises AgentError after the run has ended, otherwise CoordinationError.
     """
 
     _at: Connection
@@ -40,7 +40,7 @@ class Keys:
             value: The value; a str is sent as UTF-8.
 
         Returns:
-            Whether the key was set. False if the key already exists; its value is unchanged.
+            Whether the key was set. If the key already exists, returns False and leaves its value unchanged.
 
         Raises:
             TypeError: `value` is neither bytes nor str.
@@ -98,7 +98,7 @@ class Keys:
         return {kv.key: bytes(kv.value) for kv in answer.kv}
 
     def increment(self, key: str, by: int = 1) -> int:
-        """Adds `by` to the decimal number that a key contains. A missing key counts as 0.
+        """Adds `by` to a key's value, which is a decimal number. A missing key counts as 0.
 
         Args:
             key: Name of the key.
@@ -109,7 +109,7 @@ class Keys:
 
         Raises:
             CoordinationError: FAILED_PRECONDITION if the value is not a number. UNAVAILABLE if the connection broke;
-                the number may have been added.
+                the addition may have been made.
         """
         return int(self._ask("IncrementKeyValue", again=False, key=key, increment=by).kv.value)
 
@@ -124,9 +124,9 @@ class Keys:
     def watch(self, folder: str, on_change: OnChange, *, interval: float = 0.1) -> KeyWatch:
         """Watches all keys below a folder.
 
-        Calls ``on_change(key, value)`` on a separate thread: first for each existing key, then for each change. The
+        Calls ``on_change(key, value)`` on a separate thread, first for each existing key, then for each change. The
         folder is listed every `interval` seconds. If a key changes several times between two listings, only the last
-        change is reported. The watch ends when ``stop()`` of the returned object is called, or when the run ends.
+        change is reported. The watch ends when you call ``stop()`` on the returned object, or when the run ends.
 
         Args:
             folder: Name of the folder.

@@ -1,7 +1,7 @@
 """Maps task names such as "worker:3" to the task numbers of the protocol, which are counted across all jobs of the
 cluster.
 
-The service accepts names and numbers. It answers in the form that the first task of a request has.
+The service accepts names and numbers. Its answer has the form of the first task in the request.
 """
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class Names:
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
         """Returns the numbers of tasks.
 
-        Raises CoordinationError (INVALID_ARGUMENT) if the cluster does not contain a task, and ValueError for an
-        invalid task or an empty list. In the protocol, an empty list means all tasks.
+        Raises CoordinationError (INVALID_ARGUMENT) if the cluster does not contain a task. Raises ValueError for an
+        invalid task or an empty list, because an empty list means all tasks in the protocol.
         """
         if isinstance(tasks, str):
             raise ValueError(f"tasks: {tasks!r} is a single task; pass a list")

@@ -1,4 +1,4 @@
-"""One registration of an agent, from connect() to its end."""
+"""A registration of an agent, from connect() to the end of the run."""
 from __future__ import annotations
 
 import contextlib
@@ -13,8 +13,7 @@ USES_MAX = 100_000
 
 
 class Run:
-    """One run of an agent. When the run ends, waiting calls are interrupted and later calls are rejected. Thread-safe.
-    """
+    """A run of an agent. When the run ends, waiting calls are interrupted and later calls are rejected. Thread-safe."""
 
     def __init__(self, task: int, incarnation: int) -> None:
         self.task = task
@@ -58,7 +57,7 @@ class Run:
                 self._waiters.discard(waiter)
 
     def ends(self, why: CoordinationError) -> bool:
-        """Ends the run: later calls are rejected, and `cut` interrupts waiting calls. Returns False if the run had
+        """Ends the run. Later calls are rejected, and `cut` interrupts waiting calls. Returns False if the run had
         already ended.
         """
         with self._lock:
@@ -70,7 +69,7 @@ class Run:
         return True
 
     def cut(self, but: Waiter | None = None) -> None:
-        """Interrupts all waiting calls except `but`. The run must have ended."""
+        """Interrupts all waiting calls except the call of `but`. The run must have ended."""
         with self._lock:
             why, waiters = self._end, self._waiters - {but}
         assert why is not None

@@ -23,7 +23,7 @@ SECONDS_MAX = 10 * 365 * 86400.0
 
 
 def wait_time(seconds: float, field: str = "timeout") -> float:
-    """Returns `seconds` as a float, limited to SECONDS_MAX. Raises ValueError if it is not a valid number."""
+    """Returns `seconds` as a float of at most SECONDS_MAX. Raises ValueError if `seconds` is not a valid number."""
     try:
         given = float(seconds)
     except (TypeError, ValueError):
@@ -34,8 +34,8 @@ def wait_time(seconds: float, field: str = "timeout") -> float:
 
 
 class Service:
-    """The connection to the service, which is opened for the first call. Raises ValueError unless `address` is exactly
-    one address.
+    """The connection to the service, which is opened for the first call. Raises ValueError unless `address` is a single
+    address.
     """
 
     def __init__(self, address: str, tls: Tls, token: str, hint: str = "") -> None:
@@ -76,7 +76,7 @@ class Service:
 
 
 class Waiter:
-    """Makes the calls of one operation, one after the other, until the operation is interrupted. Thread-safe."""
+    """Makes the calls of an operation, one after the other, until the operation is interrupted. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects the fields below

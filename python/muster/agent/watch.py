@@ -18,7 +18,7 @@ OnChange = Callable[[str, Optional[bytes]], None]
 
 
 class KeyWatch:
-    """A watch of a folder. It runs on its own thread until stop() is called or the agent's run ends."""
+    """A watch of a folder. The watch runs on a separate thread until stop() is called or the agent's run ends."""
 
     def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
         self._at, self._folder, self._on_change = at, folder, on_change
@@ -35,8 +35,8 @@ class KeyWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops the watch. After stop() has returned, the handler is not called again. Within the handler, stop() only
-        requests the stop.
+        """Stops the watch. The handler is not called after stop() has returned. If the handler itself calls stop(), the
+        watch stops later.
         """
         self._stopped.set()
         for waiter in (self._waiter, self._pause):
@@ -68,7 +68,7 @@ class KeyWatch:
             self._pause.pause(self._interval)
 
     def _note(self, error: CoordinationError) -> None:
-        """Logs a refusal of the service, but not its repetitions."""
+        """Logs a refusal of the service, but does not log repeated refusals."""
         over = self._stopped.is_set() or isinstance(error, AgentError) or error.code == "CANCELLED"
         if over or error.code == self._refused:
             return

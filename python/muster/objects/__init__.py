@@ -1,2 +1,3 @@
-"""Objects on tasks, as seen by their callers: coordinators, and functions and objects on workers. Never imports grpc.
+"""Objects on tasks, as seen by their callers, which are coordinators and the functions and objects on workers. Never
+imports grpc.
 """

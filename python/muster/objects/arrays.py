@@ -1,15 +1,15 @@
-"""Wire format of the arrays that calls of objects contain. Every language can read it: it contains no pickles, and each
-length is checked before it is used. All numbers are little endian::
+"""Wire format of the arrays that calls of objects contain. Every language can read the format, because it contains no
+pickles. Each length is checked before it is used. All numbers are little endian::
 
     8 bytes  b"\\x93ARRAYS\\x01"
     u32      count
     count x  u8 and the name of the dtype, u8 dimensions (0 to 8), u64 each, u64 bytes of data
     count x  data in C order, from a multiple of 16 on
 
-Text has the dtype "utf8" and one dimension. None has the dtype "none" and no data.
+A string has the dtype "utf8" and one dimension. None has the dtype "none" and no data.
 
-If large data can be stored elsewhere (see `muster.objects.large`), the magic ends in \\x02. The data length of each
-array is then followed by a u8 that is 0 or 32, and by a name of that many bytes, which replaces the data.
+If large data can be stored elsewhere (see `muster.objects.large`), the magic ends in \\x02. After the data length of
+each array, a u8 then contains the length of a name, 0 or 32. The name follows, and replaces the data.
 """
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def may_be_elsewhere(data: Any) -> bool:
 
 
 def encode(values: Sequence[Any], take: buffers.Take | None = None, above: int = 0) -> bytes:
-    """Encodes arrays, scalars, texts and None in the wire format. `take` stores data of more than `above` bytes
-    elsewhere and returns its name. Raises TypeError if a dtype is not supported, and the exceptions of `take`.
+    """Encodes arrays, scalars, strings and None in the wire format. `take` stores data of more than `above` bytes
+    outside the message and returns a name. Raises TypeError if a dtype is not supported, or an exception of `take`.
     """
     head = [MAGIC if take is None else MAGIC_ELSEWHERE, _U32.pack(len(values))]
     parts: list[Any] = []
@@ -135,11 +135,11 @@ class _Head(NamedTuple):
 
 
 def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) -> list[Any]:
-    """Decodes arrays, texts and None from the wire format.
+    """Decodes arrays, strings and None from the wire format.
 
-    Arrays are read-only views of `data` or, with `copies`, writable copies. For data that is stored elsewhere, the
-    returned array is that memory, which is writable. Raises ValueError with the name of the field, and the exceptions
-    of `open`.
+    Arrays are read-only views of `data` or, with `copies`, writable copies. For data that is stored outside the
+    message, the returned array is a writable view of the shared memory. Raises ValueError with the name of the field,
+    or an exception of `open`.
     """
     r = _Reader(data)
     heads = _heads(r)
@@ -147,12 +147,12 @@ def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) ->
 
 
 def names_of(data: Any) -> list[bytes]:
-    """Returns the names of data that is stored elsewhere. Raises ValueError."""
+    """Returns the names of data that is stored outside the message. Raises ValueError if `data` is invalid."""
     return [head.name for head in _heads(_Reader(data)) if head.name]
 
 
 def is_mapped(array: Any) -> bool:
-    """Returns whether the array's data is a memory mapping that only this array uses in this process."""
+    """Returns whether the array's data is a memory mapping that no other array in this process uses."""
     base = array
     while base is not None and not isinstance(base, memoryview):
         base = getattr(base, "base", None)

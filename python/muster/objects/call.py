@@ -55,7 +55,7 @@ class Call:
 
 
 def run_all(callbacks: list[Callable[[], None]]) -> None:
-    """Runs all callbacks on the thread that reads answers. Logs their exceptions, so that an exception stops neither
+    """Runs all callbacks on the thread that reads answers. Exceptions are logged, so that an exception stops neither
     the other callbacks nor the session.
     """
     for f in callbacks:

@@ -1,4 +1,5 @@
-"""Calls of objects by one caller: their numbers, the queue of calls to send, and the threads that wait for answers.
+"""Calls of objects by a caller. Manages call numbers, the queue of calls to send, and the threads that wait for
+answers.
 
     add --> out --fill--> sent --take--> answered, and acknowledged by `taken`; `Large` first fetches large results
                   └── the stream broke: `again`, from the first unanswered call
@@ -54,7 +55,7 @@ _beside = Apart()
 
 
 class Calls:
-    """The calls of one caller.
+    """The calls of a caller.
 
     `wake` is called on any thread, without a lock, when there is something to send. `memory` returns the memory of this
     process for large arguments and results; see `Large`.
@@ -103,9 +104,9 @@ class Calls:
             kept: Sequence[Kept] = ()) -> Call:
         """Adds a call and returns it.
 
-        Waits while there is no room, unless `waits` is False; callers that make only few calls pass False. `kept` is
-        the memory that the arguments refer to, which is kept until the call is answered. Raises UnavailableError if the
-        session has ended, and ValueError if `method` is not valid Unicode text.
+        Waits while the limit of unanswered calls is reached, unless `waits` is False. Callers that make only a few
+        calls pass False. `kept` is the memory that the arguments refer to, which is kept until the call is answered.
+        Raises UnavailableError if the session has ended, and ValueError if `method` is not valid Unicode text.
         """
         as_text("method", method)
         while True:
@@ -143,8 +144,8 @@ class Calls:
         return _callbacks.run or self._reader == threading.get_ident()
 
     def _is_callback_with_room(self) -> bool:
-        """Returns whether this thread is running a callback. Callbacks have twice the room, because they cannot wait.
-        Raises RuntimeError if a callback has used up this room.
+        """Returns whether this thread is running a callback. Callbacks have twice the limit, because they cannot wait.
+        Raises RuntimeError if a callback has reached its limit.
         """
         if not self._on_reader():
             return False
@@ -154,8 +155,8 @@ class Calls:
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
-        """Waits until there is room, or until the oldest call is answered. The wait for room counts as a wait for that
-        call. If it closes a cycle of waits, the call fails.
+        """Waits until there is room, or until the oldest call is answered. The wait is recorded as a wait for the
+        oldest call. If the wait completes a cycle of waits, the call fails.
         """
         wait = self.begin_wait(oldest)
         try:
@@ -171,7 +172,7 @@ class Calls:
             return bool(self._out) or self._has_more()
 
     def _has_more(self) -> bool:
-        """Returns whether there is something to send. Called under the lock."""
+        """Returns whether there is something to send. The caller must hold the lock."""
         return False
 
     def _tell(self) -> None:
@@ -219,15 +220,15 @@ class Calls:
         """Writes the identity of the caller into a message with calls."""
 
     def _fill_more(self, m: Any) -> bool:
-        """Adds more requests to a message. Called under the lock."""
+        """Adds more requests to a message. The caller must hold the lock."""
         return False
 
     def lost(self, task: str, error: Any) -> None:
         """Called when a restarted server does not know an object."""
 
     def again(self) -> bool:
-        """Prepares for a new stream: unanswered calls and acknowledgements will be sent again. Returns whether there
-        are any.
+        """Prepares for a new stream, on which unanswered calls and acknowledgements are sent again. Returns whether
+        there is something to send again.
         """
         with self._lock:
             self._out = collections.deque(self._pending.values())
@@ -236,7 +237,7 @@ class Calls:
             return bool(self._out or self._taken)
 
     def _again_more(self) -> None:
-        """Prepares more requests to be sent again. Called under the lock."""
+        """Prepares more requests to be sent again. The caller must hold the lock."""
 
     def take(self, m: Any) -> None:
         """Processes an ObjectAnswers message."""
@@ -313,7 +314,7 @@ class Calls:
             self._reader = None
 
     def _forget_kept(self, call: Call, to: list[Kept]) -> None:
-        """Moves the call's memory to the list `to`, so that it can be released. Called under the lock."""
+        """Moves the call's memory to the list `to`, for release. The caller must hold the lock."""
         self._kept_bytes -= sum(one.size for one in call.kept)
         to += call.kept
         call.kept = ()
@@ -390,7 +391,7 @@ class Calls:
         self._tell()
 
     def _renumbered(self) -> None:
-        """Called under the lock after calls have received new numbers."""
+        """Called after calls have received new numbers. The caller must hold the lock."""
 
     def end(self, reason: str) -> None:
         """Fails all unanswered calls, because no further answers will arrive."""
@@ -429,7 +430,7 @@ class Calls:
                 call.waiters.remove(f)
 
     def wait(self, call: Call, timeout: float | None) -> None:
-        """Waits for the answer of a call. Raises WaitTimeout."""
+        """Waits for the answer of a call. Raises WaitTimeout after `timeout` seconds."""
         answered = threading.Event()
         self.when_answered(call, answered.set)
         if answered.is_set():
@@ -456,14 +457,14 @@ class Calls:
         return ""
 
     def begin_wait(self, call: Call) -> Any:
-        """Records that this thread is waiting for the call, until `end_wait` is called with the returned object."""
+        """Records that this thread is waiting for the call. To end the wait, pass the returned object to `end_wait`."""
 
     def end_wait(self, wait: Any) -> None:
         pass
 
     def value_of(self, call: Call, stops: bool = False) -> Any:
         """Returns the value of an answered call, always as the same object. Raises the call's error if it has failed.
-        `stops`: see ClosureError.again.
+        ClosureError.again describes `stops`.
         """
         if call.error is not None:
             raise call.error.again(stops)

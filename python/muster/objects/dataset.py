@@ -22,7 +22,7 @@ Read = Callable[[Any], Iterable[Any]]
 
 
 class _Reading(threading.local):
-    """The reading position of a function. Threads can share a handle, for example if functions capture it."""
+    """The reading position of a function. Threads can share a handle, for example if functions capture the handle."""
     of: Any = None
     """Closure and attempt."""
     elements: Iterator[Any] | None = None
@@ -33,10 +33,10 @@ class _Reading(threading.local):
 class DistributedDataset:
     """A dataset whose splits the server distributes. Created by `ClusterCoordinator.create_distributed_dataset`.
 
-    If a dataset is passed to a function as an argument, at any nesting depth, the function receives an iterator over
-    splits, or over the elements that `read` returns for each split. The iterator ends with the epoch. A split is done
-    once a function that has read past the split's end has succeeded. A split that is not done when the function returns
-    or fails is read again as a whole.
+    If you pass a dataset to a function, at any nesting depth, the function receives an iterator. The iterator yields
+    splits, or the elements that `read` returns for each split, until the end of the epoch. A split is done when a
+    function has read past the end of the split and has succeeded. All other splits are read again as a whole after the
+    function returns or fails.
     """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,
@@ -77,8 +77,8 @@ class DistributedDataset:
             r.elements = iter(self._read(split))
 
     def _draw(self, r: _Reading, running: Any) -> Any:
-        """Returns the next split. Waits while other functions may still return splits. Raises StopIteration at the end,
-        and ClosureError.
+        """Returns the next split. Waits while other functions may still return splits. Raises StopIteration after the
+        last split, and ClosureError if the request fails.
         """
         passed, r.passed = r.passed, []
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
@@ -98,8 +98,8 @@ class DistributedDataset:
     def epoch(self, number: int) -> DistributedDataset:
         """Returns the same dataset, limited to one epoch.
 
-        The dataset's iterator waits until the epoch begins, and is empty once the epoch is over. Without an epoch
-        number, a function that starts late reads the next epoch.
+        The iterator waits until the epoch begins, and is empty after the end of the epoch. A dataset without an epoch
+        number yields the next epoch in a function that starts late.
 
         Args:
             number: Index of the epoch, from 0.
@@ -119,8 +119,8 @@ class DistributedDataset:
         """Returns the progress of the current epoch.
 
         Returns:
-            A dict with the current `epoch` (from 0; equal to `epochs` at the end), the number of `epochs`, the number
-            of `splits`, and how many splits are `queued`, `drawn` and `done`.
+            A dict with the current `epoch` (from 0; equal to `epochs` at the end), the number of `epochs` and the
+            number of `splits`. The members `queued`, `drawn` and `done` count the splits in each state.
 
         Raises:
             UnavailableError: The session has ended, or a restart of the server has lost the dataset.
@@ -133,12 +133,12 @@ class DistributedDataset:
             return {**told, "done": len(told["done"])}
 
     def position(self) -> dict[str, Any]:
-        """Returns the epoch and its finished splits. Pass the result to `go_to` or to
-        ``create_distributed_dataset(..., position=)``, which can also be called on another coordinator. Splits that
-        functions are still reading are not included.
+        """Returns the epoch and its finished splits. Pass the result to `go_to`, or to
+        ``create_distributed_dataset(..., position=)`` of any coordinator. Splits that functions are still reading are
+        not included.
 
         Returns:
-            A dict of plain values with `epoch` and with `done`, a list of the finished splits' numbers.
+            A dict with the members `epoch` and `done`, a list of the numbers of the finished splits.
         """
         asked = self._ask("position")
         return {"epoch": asked["epoch"], "done": asked["done"]}
@@ -147,7 +147,7 @@ class DistributedDataset:
         """Continues reading from a position.
 
         Args:
-            position: A position that `position` has returned.
+            position: A result of `position`.
 
         Raises:
             InputError: Functions that hold splits have not finished.
@@ -161,13 +161,13 @@ class DistributedDataset:
         return CallValue(self._calls, self._call("position", b""), self._owner)
 
     def load_state(self, position: Mapping[str, Any]) -> CallValue:
-        """Continues from a position like `go_to`, but does not wait. Called when a checkpoint is restored.
+        """Continues reading from a position, without waiting. Called when a checkpoint is restored.
 
         Args:
-            position: A position that `position` has returned.
+            position: A result of `position`.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the server has accepted the position.
+            A RemoteValue. Its value is None, and becomes available when the server has accepted the position.
         """
         done = position["done"]
         args = struct.pack(f"<{1 + len(done)}I", position["epoch"], *done)

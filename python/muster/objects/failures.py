@@ -11,17 +11,17 @@ from muster.errors import UnavailableError
 
 @contextlib.contextmanager
 def handle_parameter_server_failure() -> Iterator[None]:
-    """A context manager for programs that use objects or parameter servers. If an UnavailableError is raised, the
-    program exits.
+    """Returns a context manager for programs that use objects or parameter servers. If its block raises
+    UnavailableError, the program exits.
 
     The program exits with the status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that its parent, such as
-    ``muster run``, starts it again. If this variable is not set, the error is raised.
+    ``muster run``, restarts the program. If this environment variable is not set, the error is raised.
 
     Returns:
         A context manager.
 
     Raises:
-        SystemExit: The block raised an UnavailableError, and the variable is set.
+        SystemExit: The block raised an UnavailableError, and the environment variable is set.
 
     Example:
         ```python

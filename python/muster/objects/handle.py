@@ -31,8 +31,8 @@ def _refuse(data: Data) -> bytes:
 
 
 class CallValue(RemoteValue[Any]):
-    """The RemoteValue of a method call. A CallValue is passed to functions by value: passing it as an argument waits
-    for the method.
+    """The RemoteValue of a method call. A CallValue is passed to functions by value, so passing a CallValue as an
+    argument waits for the method.
     """
 
     __slots__ = ("_calls", "_call")
@@ -127,10 +127,9 @@ class Method(Hints):
 class RemoteObject:
     """The handle of an object on a task.
 
-    ``handle.method(...)`` calls a method on the task and returns a RemoteValue at once. The calls of each caller are
-    executed in order. A handle can be passed to functions and methods as an argument, at any nesting depth; these
-    functions and methods can then also call the object. The object's attributes, and names with a leading underscore,
-    are not accessible.
+    ``handle.method(...)`` calls a method on the task and returns a RemoteValue immediately. The calls of each caller
+    are executed in order. A handle can be an argument of functions and methods, at any nesting depth, which can then
+    call the object as well. The object's attributes, and names with a leading underscore, are not accessible.
     """
 
     __slots__ = ("_id", "_task", "_class_name", "_ticket", "_calls", "_owner", "__weakref__")
@@ -158,7 +157,8 @@ class RemoteObject:
 
     def _packed(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
         """Returns the encoded arguments and the memory that they refer to. Large data remains in shared memory if the
-        task is known to support this. The task is asked at the first large argument, and after the first large result.
+        task supports shared memory. The task is asked about its support at the first large argument, and after the
+        first large result.
         """
         of = self._task, self._class_name
         keeping = self._calls.large.keeping(self._id, self._ticket, of, asks=False)
@@ -225,8 +225,7 @@ _process: list[Calls] = []
 
 
 def serve(calls: Calls) -> None:
-    """Sets the Calls object that all threads of a worker's process use, including threads that functions have started.
-    """
+    """Sets the Calls object for all threads of a worker's process, including threads that functions have started."""
     _process[:] = [calls]
 
 

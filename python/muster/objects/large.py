@@ -1,10 +1,10 @@
 """Large arguments and results of calls, which remain in the memory of the process that created them. Processes on the
-same host map this memory; other processes fetch it with a ticket, or from the server. A call contains only the names of
-its large data, as for closures.
+same host map this memory. All other processes fetch the data with a ticket, or from the server. As with closures, a
+call contains only the names of its large data.
 
-A call of METHOD asks whether the process of an object supports this. The question is sent once, before the first large
-call, and the worker answers it without waiting for other calls of the object. Calls of METHOD also report which results
-have been received, so that their memory can be released.
+A call of METHOD asks whether the process of an object supports large data. The request is sent once, before the first
+large call. The worker answers immediately, without waiting for other calls of the object. Calls of METHOD also report
+received results, so that the memory of these results can be released.
 
     add --large arguments, `kept`--> answered: released
     answered with names --take, on another thread--> received, reported by METHOD
@@ -59,10 +59,11 @@ class Memory(Protocol):
         """Releases a copy. Does not block."""
 
     def put(self, kept: Kept) -> None:
-        """Stores a copy on the server as well, and returns when it is stored. Raises OSError."""
+        """Stores a copy on the server and waits until the copy is stored. Raises OSError if the copy cannot be stored.
+        """
 
     def open(self, name: bytes) -> memoryview:
-        """Returns the writable bytes that have the name. Can raise any exception."""
+        """Returns the bytes with this name, as a writable view. Can raise any exception."""
 
 
 class NotKept(Exception):
@@ -70,14 +71,16 @@ class NotKept(Exception):
 
 
 def is_marked(data: Data) -> bool:
-    """Returns whether arguments or a result can refer to data that is stored elsewhere. A caller that has sent
-    arguments of this kind also accepts such a result.
+    """Returns whether arguments or a result can refer to data outside the message. A caller that has sent such
+    arguments also accepts such a result.
     """
     return bytes(data[:8]).startswith(_MARKS)
 
 
 def names_of(data: Data) -> list[bytes]:
-    """Returns the names of data that is stored elsewhere. Raises ValueError or struct.error."""
+    """Returns the names of data that is stored outside the message. Raises ValueError or struct.error if `data` is
+    invalid.
+    """
     return arrays.names_of(data) if arrays.may_be_elsewhere(data) else buffers.names_of(data)
 
 
@@ -87,7 +90,7 @@ def numbers(args: bytes) -> list[int]:
 
 
 class Keeping:
-    """Stores the large arguments of one call."""
+    """Stores the large arguments of a call."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -122,7 +125,7 @@ class Caller(Protocol):
 
 
 class Large:
-    """The large arguments and results of one caller."""
+    """The large arguments and results of a caller."""
 
     def __init__(self, calls: Caller, memory: Callable[[], Memory | None]) -> None:
         """`memory` returns None if this process does not share memory."""
@@ -134,7 +137,7 @@ class Large:
 
     def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
         """Returns the storage for the arguments of a call of this object, or None if the call must be sent as a whole.
-        If `asks` is set, asks the object's process if its answer is unknown, which takes some time.
+        With `asks`, an unknown answer of the object's process is requested, which takes some time.
         """
         if not asks and object not in self._asked:
             return None
@@ -168,8 +171,8 @@ class Large:
         return asked.answered and asked.error is None
 
     def take(self, call: Call) -> None:
-        """Fetches the memory that a result refers to. Runs on a separate thread. The call is marked as answered at
-        once, or after it was repeated.
+        """Fetches the memory that a result refers to. Runs on a separate thread. If the memory is lost, the call can be
+        repeated. Then marks the call as answered.
         """
         try:
             memory = self._memory()
@@ -217,7 +220,7 @@ def _said(asked: Call) -> ClosureError | None:
 
 
 def is_named(encoding: int, raw: Data) -> bool:
-    """Returns whether a result is stored elsewhere."""
+    """Returns whether a result is stored outside the message."""
     if encoding != BYTES or not is_marked(raw):
         return False
     try:

@@ -1,7 +1,7 @@
 """Objects of classes that workers, in any language, have registered by name. Arguments and results are JSON.
 
 A handle in JSON is ``{"$object": "obj_…", "task": "ps:0", "class": "Counter", "ticket": "<base64>"}``. Objects of
-Python classes also accept JSON, so every handle has this form.
+Python classes also accept JSON, so every handle has this JSON form.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _KEYS = {_KEY, "task", "class", "ticket"}
 
 
 class NamedObject(RemoteObject):
-    """A handle whose methods take and return JSON: plain values, handles, and outputs. An output passed as an argument
-    is waited for.
+    """A handle whose methods take and return JSON. Arguments can be plain values, handles and outputs. A method call
+    waits for the outputs among its arguments.
     """
 
     __slots__ = ()
@@ -35,8 +35,8 @@ class NamedObject(RemoteObject):
 
 
 def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
-    """Returns the arguments of a call as JSON. Raises TypeError if they cannot be represented as JSON, ValueError if
-    they are too large, and the errors of outputs among the arguments.
+    """Returns the arguments of a call as JSON. Raises TypeError if JSON cannot represent the arguments, ValueError if
+    the arguments are too large, or the error of an output.
     """
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()
@@ -47,7 +47,9 @@ def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) ->
 
 
 def plain(value: Any) -> Any:
-    """Returns the JSON form of a handle, or of an output after waiting for it. Raises TypeError for other objects."""
+    """Returns the JSON form of a handle or an output. Waits for the value of an output. Raises TypeError for all other
+    objects.
+    """
     return value.fetch() if isinstance(value, RemoteValue) else to_json(value)
 
 
@@ -68,8 +70,8 @@ dumps = json.JSONEncoder(default=to_json, **_WORDS).encode
 
 
 def hook(found: dict[str, Any]) -> Any:
-    """Object hook for json.loads: converts the JSON form of a handle into a handle if this process can call the object.
-    Returns any other dict unchanged.
+    """Object hook for json.loads. Converts the JSON form of a handle into a handle if this process can call the object.
+    Returns all other dicts unchanged.
     """
     if _KEY not in found or found.keys() != _KEYS or not all(type(v) is str for v in found.values()):
         return found

@@ -1,5 +1,5 @@
-"""Reasons for which the server itself fails a call (`muster.v1.FailureReason`), and the caller's reactions. The message
-of such a failure is meant only for users.
+"""Reasons why the server itself fails a call (`muster.v1.FailureReason`), and the caller's reactions. The error message
+of such a call is intended only for users.
 """
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lost(call: Any) -> UnavailableError:
 
 
 def result_gone(call: Any) -> UnavailableError:
-    """Returns the error of a call that was executed, but whose large result was lost with the memory of its task."""
+    """Returns the error of a call that was executed, but whose large result was lost because its task was lost."""
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",

@@ -20,7 +20,7 @@ are fewer calls in progress."""
 
 
 class Taken:
-    """Unsent and unconfirmed acknowledgements of a caller. Protected by the lock of its Calls object."""
+    """Unsent and unconfirmed acknowledgements of a caller. Protected by the lock of the Calls object."""
 
     def __init__(self) -> None:
         self._unsaid: list[int] = []
@@ -56,7 +56,7 @@ class Taken:
         self._bytes = 0
 
     def again(self) -> None:
-        """Prepares for a new stream: all acknowledgements that may be lost will be sent again."""
+        """Prepares for a new stream, on which all possibly lost acknowledgements are sent again."""
         self._unsaid = [n for _, numbers in self._said for n in numbers] + self._unsaid
         self._said.clear()
         self._unheard = 0

@@ -25,7 +25,7 @@ class Shelf(Protocol):
         """Allows other calls to use the named copies."""
 
     def again(self, names: Sequence[bytes]) -> bool:
-        """Allows the current call to use copies that are already shown. Returns False if they no longer exist."""
+        """Allows the current call to use copies that are already shown. Returns False if the copies no longer exist."""
 
     def hide(self, names: Sequence[bytes]) -> None:
         """Prevents further calls from using the named copies."""

@@ -1,2 +1,3 @@
-"""Clients of the server's REST API for jobs, listings, programs, keys and barriers. They use only the standard library.
+"""Clients of the server's REST API for jobs, listings, programs, keys and barriers. The clients use only the standard
+library.
 """

@@ -28,13 +28,14 @@ class Client:
     Methods raise ServerError if the server rejects a request, and NoServer if no server answers.
 
     Args:
-        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+        url: URL of the server, or several URLs separated by commas. None means MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, otherwise the CA
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify an https:// server. None means MUSTER_CA, otherwise the CA
             certificates of the system.
-        cert: PEM file with the client certificate, for a server that requires a client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        cert: PEM file with the client certificate, for a server that requires a client certificate. None means
+            MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
 
     Example:
         ```python
@@ -51,7 +52,7 @@ class Client:
 
         Args:
             function: Name of the function.
-            *args: Arguments of the function, which must be JSON.
+            *args: Arguments of the function, which must be JSON values.
             name: Name of the job. Empty means no name.
             **options: ``kwargs``, a mapping of keyword arguments, and closure options of the REST API, such as
                 ``max_retries`` and ``deadline``.
@@ -76,10 +77,9 @@ class Client:
 
         Args:
             function: Name of the function.
-            args: One sequence of arguments for each call.
+            args: A sequence of arguments for each call.
             name: Name of the job. Empty means no name.
-            **body: Additional members of the REST request, such as ``options``, the job options, for example
-                ``{"weight": 2}``.
+            **body: Additional members of the REST request. For example, ``options={"weight": 2}`` sets a job option.
 
         Returns:
             The job.
@@ -110,7 +110,7 @@ class Client:
         return found
 
     def jobs(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Returns the newest jobs, newest first, as in the REST API.
+        """Returns the latest jobs, newest first, as in the REST API.
 
         Args:
             limit: Maximum number of jobs.
@@ -139,8 +139,7 @@ class Client:
         """Returns an existing program.
 
         Args:
-            name_or_id: Id of the program, or its name. If several programs have this name, the newest program is
-                returned.
+            name_or_id: Id or name of the program. If several programs have this name, the newest program is returned.
 
         Raises:
             ServerError: There is no such program.
@@ -148,11 +147,11 @@ class Client:
         return found(self._http, name_or_id)
 
     def programs(self, limit: int = 100, *, state: str | None = None) -> list[Program]:
-        """Returns the newest programs, newest first.
+        """Returns the latest programs, newest first.
 
         Args:
             limit: Maximum number of programs.
-            state: Return only programs in this state, for example ``"RUNNING"``. None means all programs.
+            state: State of the programs to return, for example ``"RUNNING"``. None means all programs.
         """
         return list(listed(self._http, limit, state))
 
@@ -181,13 +180,13 @@ class Client:
         """Returns events of the server, oldest first, as in the REST API.
 
         Args:
-            after: Return only events with a number larger than `after`. None means the newest events.
+            after: Number of an event. Only later events are returned. None means the newest events.
             limit: Maximum number of events.
         """
         return self._list("/api/v1/events", "events", limit, after=after)
 
     def explain(self, closure: str) -> dict[str, Any]:
-        """Returns the reason why a call is waiting, was moved to another worker or has failed, as in the REST API.
+        """Returns the reason why a call is waiting, was moved to a different worker or has failed, as in the REST API.
 
         Args:
             closure: Id of the call.
@@ -196,16 +195,16 @@ class Client:
         return told
 
     def stacks(self, what: str, cluster: str = "default") -> dict[str, Any]:
-        """Returns the stack of the worker process that executes calls and objects. The process is not stopped.
+        """Returns the stack of the worker process that executes calls and objects, without stopping the process.
 
         Args:
             what: A task such as ``"worker:3"``, or the id of a running call.
             cluster: Name of the task's cluster.
 
         Returns:
-            A mapping with ``state`` (``TAKEN``, ``NATIVE`` for C and C++ functions, or the reason why there is no
-                stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that the process is
-                executing).
+            A mapping with three members. ``state`` is ``TAKEN``, ``NATIVE`` for C and C++ functions, or the reason why
+            there is no stack. ``stack`` is the stack in the format of faulthandler. ``closures`` lists the calls that
+            the process is executing.
         """
         path = f"/api/v1/closures/{segment(what)}/stacks"
         if ":" in what:
@@ -218,16 +217,15 @@ class Client:
         """Returns the load of the machines on which the server and its workers run.
 
         Args:
-            task: Return only the machine of this task, for example ``"worker:3"``. Empty means all machines.
-            host: Return only the machine with this host name. Empty means all machines.
-            samples: Number of load samples of the last hour to return. The samples are returned as columns.
+            task: Task of the machine to return, for example ``"worker:3"``. Empty means all machines.
+            host: Host name of the machine to return. Empty means all machines.
+            samples: Number of load samples to return, from the last hour. The samples are returned as columns.
             limit: Maximum number of machines.
 
         Returns:
-            One mapping for each machine, with ``task``, ``host`` and ``fresh``. While ``fresh`` is true, the mapping
-                also contains ``machine``: ``cpu`` (number of busy cores), ``cpus``, ``memory_bytes``,
-                ``memory_total_bytes``, ``gpus``, and the network and disk rates. Members with unknown values are
-                missing.
+            A mapping for each machine, with ``task``, ``host`` and ``fresh``. If ``fresh`` is true, the mapping also
+            contains ``machine`` with ``cpu`` (number of busy cores), ``cpus``, ``memory_bytes``,
+            ``memory_total_bytes``, ``gpus``, and the network and disk rates. Unknown values are omitted.
         """
         query = {name: value for name, value in (("task", task), ("host", host), ("samples", samples)) if value}
         return self._list("/api/v1/machines", "machines", limit, **query)
@@ -251,7 +249,7 @@ class Job:
 
     Attributes:
         id: Id of the job.
-        view: The last response of the server about the job, as in the REST API.
+        view: The server's last response about the job, as in the REST API.
     """
 
     def __init__(self, http: Http, id: str) -> None:
@@ -260,7 +258,7 @@ class Job:
         self.view: dict[str, Any] = {}
 
     def refresh(self) -> dict[str, Any]:
-        """Requests the job from the server and sets ``view``.
+        """Requests the job's current state from the server and sets ``view``.
 
         Returns:
             The job, as in the REST API.
@@ -286,7 +284,7 @@ class Job:
 
         Raises:
             ClosureError: The job has failed. The error describes the failed call.
-            WaitTimeout: The job has not ended within `timeout`; it continues.
+            WaitTimeout: The job is still running after `timeout`. The job continues.
         """
         begun = time.monotonic()
         end = None if timeout is None else begun + timeout
@@ -308,7 +306,9 @@ class Job:
                 log.warning("%s is waiting: %s", self.id, why)
 
     def _what_for(self, said: dict[str, Any]) -> str:
-        """Returns what the first waiting call is waiting for. Empty if a call is running or the reason is unknown."""
+        """Returns the reason why the first waiting call is waiting, or "" if a call is running or the reason is
+        unknown.
+        """
         if said["counts"]["running"]:
             return ""
         try:
@@ -321,13 +321,13 @@ class Job:
         return ""
 
     def results(self) -> Iterator[Any]:
-        """Yields the available results of the calls, in the order in which the calls were scheduled.
+        """Yields the available results of the calls, in the order of scheduling.
 
         Yields:
             The value of each call.
 
         Raises:
-            ClosureError: A call has failed. Raised when the iteration reaches this call.
+            ClosureError: A call has failed. The error is raised when the iteration reaches the failed call.
         """
         for line in self._http.raw("GET", self._path("/results")).splitlines():
             found = json.loads(line)

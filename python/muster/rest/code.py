@@ -59,7 +59,7 @@ def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
 
 
 def ignored(known: Sequence[Rule], path: tuple[str, ...], is_directory: bool) -> bool:
-    """Returns whether a path is ignored. The last matching rule applies."""
+    """Returns whether a path is ignored. The last rule that matches the path applies."""
     for rule in reversed(known):
         depth = len(rule.below)
         if rule.directories_only and not is_directory:
@@ -92,7 +92,7 @@ NOTHING = "(?!)"
 
 @functools.lru_cache(1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern with the syntax of fnmatch(3). Python's fnmatch does not support backslashes, ``[^a]`` and
+    """Compiles a pattern with the syntax of fnmatch(3). Python's fnmatch supports neither backslashes nor ``[^a]`` and
     ``[[:digit:]]``.
     """
     made, at = "", 0
@@ -137,7 +137,7 @@ class Item(NamedTuple):
 
 
 class Lister:
-    """Lists the contents of the archive, in order. Raises ValueError with a message that can be shown to the user."""
+    """Lists the files of the archive, in order. Raises ValueError with a message for the user."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self._root = root
@@ -194,8 +194,8 @@ class Lister:
 def pack(directory: str | os.PathLike[str]) -> bytes:
     """Returns a directory as a gzip-compressed tar archive.
 
-    Raises ValueError if `directory` is not a directory, is too large, or contains a link that leads out of it. Raises
-    OSError if it cannot be read.
+    Raises ValueError if `directory` is not a directory, is too large, or contains a link to a path outside the
+    directory. Raises OSError if `directory` cannot be read.
     """
     root = pathlib.Path(directory).resolve()
     if not root.is_dir():
@@ -211,7 +211,7 @@ def pack(directory: str | os.PathLike[str]) -> bytes:
 
 
 def _is_probably_secret(item: Item) -> bool:
-    """Returns whether a file is readable only by its owner, and its name is that of a key or token."""
+    """Returns whether a file is readable only by its owner and has the name of a key or token."""
     mode = item.about.st_mode
     return stat.S_ISREG(mode) and not mode & (stat.S_IRGRP | stat.S_IROTH) and item.path.endswith(SECRETS)
 
@@ -247,7 +247,7 @@ def _in_words(count: int) -> str:
 
 
 class Upload:
-    """A packed directory: the bytes of the archive, and their SHA-256 hash, which identifies the archive."""
+    """A packed directory, with the bytes of the archive and their SHA-256 hash, which identifies the archive."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.bytes = pack(directory)

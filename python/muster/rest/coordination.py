@@ -1,4 +1,4 @@
-"""REST client for the keys, barriers and tasks of a cluster. It does not register as a task."""
+"""REST client for the keys, barriers and tasks of a cluster. The client does not register as a task."""
 from __future__ import annotations
 
 import base64
@@ -18,20 +18,20 @@ POLL = 30.0
 class CoordinationClient:
     """Client of the REST API for the keys, barriers and tasks of a cluster.
 
-    The client does not register as a task. At barriers, it represents `task`. Keys are strings with slashes; values are
-    bytes. Methods can be called from any thread. They raise ServerError if the server rejects a request, and NoServer
-    if no server answers.
+    The client does not register as a task. At barriers, the client represents `task`. Keys are strings with slashes;
+    values are bytes. Methods can be called from any thread. All methods raise ServerError if the server rejects a
+    request, and NoServer if no server answers.
 
     Args:
-        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+        url: URL of the server, or several URLs separated by commas. None means MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
         cluster: Name of the cluster.
         task: Task that the client represents at barriers, for example ``"worker:3"``. If None, the client cannot wait
             at barriers.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
-        cert: PEM file with the client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify the server. None means MUSTER_CA.
+        cert: PEM file with the client certificate. None means MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
 
     Example:
         ```python
@@ -66,7 +66,7 @@ class CoordinationClient:
             value: The value; a str is sent as UTF-8.
 
         Returns:
-            Whether the key was set. False if the key already exists; its value is unchanged.
+            Whether the key was set. If the key already exists, returns False and leaves its value unchanged.
         """
         try:
             self._put(key, value, {"If-None-Match": "*"})
@@ -145,8 +145,8 @@ class CoordinationClient:
 
         Args:
             key: Name of the key.
-            recursive: Whether to also delete all keys below this key. If False, the server rejects a key that has other
-                keys below it.
+            recursive: Whether to also delete all keys below this key. If False, the server rejects a key that has keys
+                below it.
 
         Raises:
             ServerError: Status 409: there are keys below this key.
@@ -172,7 +172,7 @@ class CoordinationClient:
 
         Raises:
             WaitTimeout: A participant is missing. The message contains its name.
-            ServerError: The barrier was cancelled, or another task passed different participants.
+            ServerError: The barrier was cancelled, or a task passed different participants.
             ValueError: The `task` of this client is not set.
         """
         if self.task is None:
@@ -204,13 +204,13 @@ class CoordinationClient:
     # Tasks.
 
     def fail(self, message: str, code: str = "ABORTED", refuse_calls: bool = False) -> None:
-        """Fails the current run of the cluster. Every task receives the error, and every waiting call returns the
-        error.
+        """Marks the current run of the cluster as failed. Every task receives the error, and every waiting call fails
+        with the error.
 
         Args:
             message: The reason.
             code: Name of the gRPC status that the tasks receive.
-            refuse_calls: Whether to also reject later calls about keys and barriers, until the next run.
+            refuse_calls: Whether to also reject later calls for keys and barriers, until the next run.
 
         Raises:
             ServerError: Status 409: no task is connected, or the run has ended.
@@ -219,7 +219,7 @@ class CoordinationClient:
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
     def report_error(self, message: str, code: str = "ABORTED", task: str | None = None) -> None:
-        """Reports an error of a task, as the agent of the task does. The other tasks receive the error.
+        """Reports an error on behalf of a task. The other tasks receive the error.
 
         Args:
             message: The reason.

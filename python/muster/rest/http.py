@@ -28,7 +28,7 @@ SECONDS_MORE = 10.0
 
 
 class ServerError(MusterError):
-    """Raised if the server rejects a request. The response is a problem object as in RFC 9457.
+    """Raised if the server rejects a request. The response is a problem object as defined in RFC 9457.
 
     Attributes:
         status: HTTP status.
@@ -60,8 +60,8 @@ class NoServer(MusterError, ConnectionError):
 class Http:
     """Sends requests to a server. Thread-safe.
 
-    `url`: "http://host:port", or several URLs separated by commas, of which the URL of the active server is used. `ca`,
-    `cert` and `key`: see Tls.
+    `url` is "http://host:port", or several URLs separated by commas. Requests are sent to the active server. Tls
+    describes `ca`, `cert` and `key`.
     """
 
     def __init__(self, url: str | None, ca: str | None = None, cert: str | None = None,
@@ -94,10 +94,9 @@ class Http:
             **query: Any) -> bytes:
         """Sends a request and returns the body of the response.
 
-        If a server that has answered before cannot be reached, it may be restarting. Idempotent requests (GET, and PUT
-        without If-None-Match) are then sent again with pauses, until RETRY_SECONDS have passed. An idempotent PUT is
-        also sent again if the server closed the connection. Other requests are sent again only if the server rejected
-        them with status 503.
+        A server that has answered before and becomes unreachable may be restarting. Idempotent requests (GET, and PUT
+        without If-None-Match) are then repeated with pauses for RETRY_SECONDS. An idempotent PUT is also sent again if
+        the server closed the connection. All other requests are sent again only after a response with status 503.
 
         Raises:
             ServerError: The server rejected the request.

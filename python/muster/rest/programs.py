@@ -1,4 +1,4 @@
-"""Programs: commands that run as ranks on the cluster's workers; see docs/programs.md."""
+"""Programs are commands that run as ranks on the cluster's workers; see docs/programs.md."""
 from __future__ import annotations
 
 import logging
@@ -35,8 +35,7 @@ Tasks = Union[int, Mapping[str, Union[int, Mapping[str, Any]]]]
 
 
 class ProgramWords(TypedDict, total=False):
-    """Fields of a program other than its command and tasks. Durations are numbers of seconds, or strings such as "10s".
-    """
+    """Fields of a program, except its command and tasks. Durations are numbers of seconds, or strings such as "10s"."""
 
     name: str
     cluster: str
@@ -80,7 +79,7 @@ class ProgramFailedError(MusterError):
         program: The program. None if the error was copied or unpickled.
         state: ``"FAILED"`` or ``"CANCELLED"``.
         cause: The first failure as in the REST API (``kind``, ``rank``, ``task``, ``host``, ``exit_status``,
-            ``signal``, ``text``, ``stderr``, ``coordination``), or None.
+            ``signal``, ``text``, ``stderr``, ``coordination``), or None if no failure occurred.
     """
 
     def __init__(self, program: Program) -> None:
@@ -109,8 +108,8 @@ class Program:
     Attributes:
         id: Id of the program.
         name: Name of the program.
-        view: The last response of the server about the program, as in the REST API. Each access to the properties
-            ``state`` and ``cause`` sends a request.
+        view: The server's last response about the program, as in the REST API. Each access to the properties ``state``
+            and ``cause`` sends a request.
     """
 
     def __init__(self, http: Http, view: dict[str, Any]) -> None:
@@ -120,7 +119,7 @@ class Program:
         self.name = str(view["name"])
 
     def refresh(self) -> dict[str, Any]:
-        """Requests the program from the server and sets ``view``.
+        """Requests the program's current state from the server and sets ``view``.
 
         Returns:
             The program, as in the REST API.
@@ -130,12 +129,12 @@ class Program:
 
     @property
     def state(self) -> str:
-        """State: PENDING, STARTING, RUNNING, RESTARTING, STOPPING, SUCCEEDED, FAILED or CANCELLED."""
+        """State of the program: PENDING, STARTING, RUNNING, RESTARTING, STOPPING, SUCCEEDED, FAILED or CANCELLED."""
         return str(self.refresh()["state"])
 
     @property
     def cause(self) -> dict[str, Any] | None:
-        """The first failure, with the last lines of stderr, or None if there was no failure."""
+        """The first failure, with the last lines of stderr, or None if no failure occurred."""
         return self.refresh().get("cause")
 
     def ranks(self) -> list[dict[str, Any]]:
@@ -144,12 +143,13 @@ class Program:
         return ranks
 
     def stacks(self) -> list[dict[str, Any]]:
-        """Returns the current stacks of all running ranks. No rank is stopped for this.
+        """Returns the current stacks of all running ranks, without stopping the ranks.
 
         Returns:
-            Groups of ranks with the same stack, the smallest group first. Each group has ``state`` (``TAKEN``,
-                ``NATIVE``, or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in
-                the format of faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
+            Groups of ranks with the same stack, smallest group first. Each group has ``state``, ``stack`` and
+            ``ranks``. ``state`` is ``TAKEN``, ``NATIVE``, or the reason why there is no stack, such as ``STOPPED`` or
+            ``AWAY``. ``stack`` has the format of faulthandler; with ``NATIVE``, the stack also contains C and C++
+            functions.
         """
         groups: list[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
@@ -166,9 +166,9 @@ class Program:
             number: Number of the attempt, from 1.
 
         Returns:
-            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers), ``barriers``,
-                ``latecomers``, ``stacks`` (stacks of killed ranks, as in `Program.stacks`) and ``ended`` (the last
-                lines of each rank).
+            A mapping with ``events``, ``barriers``, ``latecomers``, ``stacks`` and ``ended``. ``events`` contains lost
+            workers and the failures that the coordination cluster reported. ``stacks`` contains stacks of killed ranks,
+            as in `Program.stacks`. ``ended`` contains the last lines of each rank.
         """
         attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
         return attempt
@@ -183,13 +183,13 @@ class Program:
 
     def logs(self, rank: int = 0, *, follow: bool = False,
              attempt: int | None = None) -> list[str] | Iterator[str]:
-        """Returns the lines that a rank has printed in one attempt.
+        """Returns the lines that a rank has printed in an attempt.
 
         Args:
             rank: Number of the rank.
-            follow: Return an iterator that yields lines as they are printed. If `attempt` is set, the iterator ends
-                when the attempt has ended. Otherwise it continues with the next attempt after a failure, and ends when
-                the program has ended.
+            follow: Whether to return an iterator that yields new lines as the rank prints them. If `attempt` is set,
+                the iterator stops at the end of the attempt. Otherwise the iterator continues with the next attempt
+                after a failure, until the program has ended.
             attempt: Number of the attempt. None means the last attempt.
 
         Returns:
@@ -238,7 +238,7 @@ class Program:
     def wait(self, timeout: float | None = None) -> Program:
         """Waits until the program has ended.
 
-        If the program is still waiting for workers after five seconds, the logger ``muster`` reports this once.
+        If the program is still waiting for workers after five seconds, the logger ``muster`` logs the reason once.
 
         Args:
             timeout: Seconds to wait. None means no limit.
@@ -248,7 +248,7 @@ class Program:
 
         Raises:
             ProgramFailedError: The program has failed or was cancelled.
-            WaitTimeout: The program has not ended within `timeout`; it continues. If the program is waiting for
+            WaitTimeout: The program is still active after `timeout`, and continues. If the program is waiting for
                 workers, the message contains the reason.
         """
         begun = time.monotonic()
@@ -292,7 +292,7 @@ class Program:
         return self._change("cancel")
 
     def restart(self) -> Program:
-        """Starts a new attempt. This does not count as a restart after a failure.
+        """Starts a new attempt, which does not count as a restart after a failure.
 
         Returns:
             The program itself.
@@ -340,7 +340,7 @@ def _group(group: int | Mapping[str, Any], each: Mapping[str, Any]) -> dict[str,
 
 
 def listed(http: Http, limit: int | None, state: str | None = None) -> Iterator[Program]:
-    """Yields at most `limit` programs, newest first. None means all programs."""
+    """Yields at most `limit` programs, newest first. If `limit` is None, yields all programs."""
     token: str | None = None
     while limit is None or limit > 0:
         page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
@@ -375,25 +375,26 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         command: The command and its arguments. If empty, each role of `tasks` has its own command.
         tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings, for example
             ``{"worker": 8, "ps": {"count": 2, "command": ["python", "ps.py"]}}``.
-        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+        url: URL of the server, or several URLs separated by commas. None means MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
-        cert: PEM file with the client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify the server. None means MUSTER_CA.
+        cert: PEM file with the client certificate. None means MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
         **words: Additional fields, which docs/programs.md describes. Durations are numbers of seconds, or strings such
             as ``"10s"``. The most common fields are `name`, `cluster`, `env`, `working_dir`, `max_restarts`,
             `deadline`, and:
 
-            - `resources`, `labels`: resources that are reserved for each rank, and labels that its worker must have.
+            - `resources`, `labels`: resources that are reserved for each rank, and labels that the rank's worker must
+              have.
             - `upload`: code directory that is copied into the working directory of each rank, or the SHA-256 hash of an
               archive that the server already has.
-            - `on_hang`: ``"off"``, ``"tell"``, ``"restart"`` or ``"abort"``: reaction if the program makes no progress
-              for `hang_after` (60 s).
-            - `step_pattern`: RE2 regular expression whose first group is the step in a line that a rank prints. Not
+            - `on_hang`: reaction if the program makes no progress for `hang_after` (60 s): ``"off"``, ``"tell"``,
+              ``"restart"`` or ``"abort"``.
+            - `step_pattern`: RE2 regular expression whose first group matches the step number in a printed line. Not
               needed if ranks call `muster.step`.
-            - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. Default: ``"server"``, if
-              its cluster has a store.
+            - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. The default is ``"server"``
+              if the program's cluster has a store.
 
     Returns:
         The program.
@@ -402,7 +403,7 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         ServerError: The server rejected the program; ``field`` is the name of the invalid field.
         NoServer: No server answers.
         TypeError: `command` is a str.
-        ValueError: `upload` is not a directory, is too large, or contains a link that leads out of it.
+        ValueError: `upload` is not a directory, is too large, or contains a link to a path outside the directory.
         OSError: `upload` cannot be read.
 
     Example:
@@ -416,17 +417,17 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
 def programs(limit: int = 100, *, state: str | None = None, url: str | None = None,
              token: str = "", ca: str | None = None, cert: str | None = None,
              key: str | None = None) -> list[Program]:
-    """Returns the newest programs, newest first.
+    """Returns the latest programs, newest first.
 
     Args:
         limit: Maximum number of programs.
-        state: Return only programs in this state, for example ``"RUNNING"``. None means all programs.
-        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+        state: State of the programs to return, for example ``"RUNNING"``. None means all programs.
+        url: URL of the server, or several URLs separated by commas. None means MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
-        cert: PEM file with the client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify the server. None means MUSTER_CA.
+        cert: PEM file with the client certificate. None means MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
     """
     return list(listed(Http(url, ca, cert, key, token), limit, state))
 
@@ -437,13 +438,13 @@ def get_program(name_or_id: str, *, url: str | None = None, token: str = "",
     """Returns an existing program.
 
     Args:
-        name_or_id: Id of the program, or its name. If several programs have this name, the newest program is returned.
-        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+        name_or_id: Id or name of the program. If several programs have this name, the newest program is returned.
+        url: URL of the server, or several URLs separated by commas. None means MUSTER_URL, otherwise
             ``http://127.0.0.1:8477``.
-        token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
-        cert: PEM file with the client certificate. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
+        token: Token for the server. Empty means MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+        ca: PEM file with the CA certificates that verify the server. None means MUSTER_CA.
+        cert: PEM file with the client certificate. None means MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None means MUSTER_KEY.
 
     Raises:
         ServerError: There is no such program.

@@ -1,4 +1,4 @@
-"""Reads the output of one rank in one attempt as lines. Each read continues where the last read ended."""
+"""Reads the output of a rank in an attempt as lines. Each read continues at the end of the previous read."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator
@@ -27,7 +27,7 @@ class RankLog:
 
     def more(self) -> Iterator[str]:
         """Yields the new complete lines up to the current end of the log. Later output is not read, so the iteration
-        ends even if the rank prints continuously.
+        completes even if the rank prints continuously.
         """
         until = -1
         while not self.complete and (until < 0 or self._offset < until):
@@ -47,7 +47,7 @@ class RankLog:
             self._looks = 0
 
     def rest(self) -> list[str]:
-        """Returns a list with the beginning of an unfinished line, or an empty list."""
+        """Returns a list with the start of an unfinished line, or an empty list."""
         begun, self._begun = self._begun, ""
         return [begun] if begun else []
 

@@ -1,3 +1,3 @@
-"""Variables on tasks: arrays that parameter servers hold, either whole or in shards, and checkpoints of variables.
-numpy is imported only when it is first used.
+"""Variables on tasks, and checkpoints of variables. Variables are arrays that parameter servers hold, either whole or
+in shards. numpy is imported only at its first use.
 """

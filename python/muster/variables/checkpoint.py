@@ -1,7 +1,7 @@
 """Checkpoints on disk. ``PATH/checkpoint-7`` contains the files ``data`` and ``manifest.json``. The manifest is written
-last and contains the offsets and SHA-256 digests of all data, and its own digest. A checkpoint is written as
-``checkpoint-7.tmp``, synced to disk, and then renamed, so earlier checkpoints survive any crash. This module is
-independent of clusters.
+last. It contains the offsets and SHA-256 digests of all data, and a digest of the manifest itself. A checkpoint is
+written as ``checkpoint-7.tmp``, synced to disk, and then renamed, so earlier checkpoints survive any crash. This module
+does not use a cluster.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Torn(Exception):
 
 
 def numbers(path: Path, unfinished: bool = False) -> list[int]:
-    """Returns the numbers of the existing checkpoints, oldest first, whether they are complete or not. With
+    """Returns the numbers of the existing checkpoints, oldest first, including incomplete checkpoints. With
     `unfinished`, returns the numbers of checkpoints that have not been renamed yet.
     """
     try:
@@ -45,8 +45,8 @@ def numbers(path: Path, unfinished: bool = False) -> list[int]:
 
 
 class Writer:
-    """Writes the next checkpoint, until `finish` or `abandon` is called. Must be used by only one thread, and by one
-    program at a time for each path. Raises OSError.
+    """Writes the next checkpoint, until `finish` or `abandon` is called. Can be used on only one thread. Only one
+    program at a time can write to a path. Raises OSError if the checkpoint cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -76,8 +76,8 @@ class Writer:
         self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
 
     def object(self, name: str, state: Any) -> None:
-        """Writes the state of an object. If JSON preserves the state, it is written as JSON, which other languages can
-        read; otherwise it is written as a pickle.
+        """Writes the state of an object. If JSON preserves the state, the state is written as JSON, which other
+        languages can read. Otherwise the state is written as a pickle.
         """
         if is_plain(state, set()):
             self._objects[name] = {**self._put(json.dumps(state).encode()), "encoding": JSON}
@@ -92,7 +92,7 @@ class Writer:
         return {"offset": self._at - size, "bytes": size}
 
     def finish(self) -> int:
-        """Completes the checkpoint. Returns its number once the checkpoint is on disk."""
+        """Completes the checkpoint, and returns its number when the checkpoint is on disk."""
         self._data.flush()
         os.fsync(self._data.fileno())
         self._data.close()
@@ -114,7 +114,9 @@ class Writer:
 
 
 def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
-    """Returns whether JSON preserves the state: the state has only JSON types and does not contain any object twice."""
+    """Returns whether JSON preserves the state. The state must have only JSON types and must not contain any object
+    twice.
+    """
     kind = type(state)
     if kind is dict or kind is list:
         if id(state) in seen or depth == DEPTH_MAX:
@@ -150,7 +152,9 @@ def tidy(path: Path, newest: int, keep: int | None) -> None:
 
 
 class Reader:
-    """Reads a checkpoint. The constructor reads all data once to verify the checkpoint. Raises Torn or OSError."""
+    """Reads a checkpoint. The constructor reads all data once to verify the checkpoint. Raises Torn if the checkpoint
+    is damaged, or OSError.
+    """
 
     def __init__(self, path: Path, number: int) -> None:
         folder = pathlib.Path(path) / f"checkpoint-{number}"
@@ -181,12 +185,12 @@ class Reader:
             raise Torn(f"{folder}/data was changed after it was written: {size} bytes instead of {manifest['bytes']}")
 
     def arrays_of(self, name: str) -> int:
-        """Returns the number of arrays in each part of a variable: the content and its slots."""
+        """Returns the number of arrays in each part of a variable, namely the values and the slots."""
         return max((len(part["arrays"]) for part in self.variables[name]["parts"]), default=1)
 
     def rows(self, name: str, begin: int, end: int) -> tuple[list[Saved], int]:
-        """Returns rows of a variable with their slots, and the variable's version. The rows can span several of the
-        saved shards.
+        """Returns rows of a variable with their slots, and the variable's version. The rows can span several saved
+        shards.
         """
         v = self.variables[name]
         np = arrays.numpy()

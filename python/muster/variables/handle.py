@@ -1,4 +1,4 @@
-"""Handles of variables. Values that are too large for one call are divided by rows and sent in pieces."""
+"""Handles of variables. Values that are too large for a single call are split by row and sent in pieces."""
 from __future__ import annotations
 
 import math
@@ -59,7 +59,7 @@ def adam_numbers(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> tu
 
 
 def check_bytes(method: str, size: int) -> None:
-    """Raises ValueError if the arguments are too large for one call."""
+    """Raises ValueError if the arguments are too large for a single call."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}; use a "
                          "partitioner to divide the variable among tasks")
@@ -85,7 +85,7 @@ class Ranged:
 
     @property
     def name(self) -> str:
-        """Returns the name by which others find the variable, or "" if it has none."""
+        """Returns the name by which other programs find the variable, or "" if the variable has no name."""
         return self._name
 
     @property
@@ -108,7 +108,9 @@ class Ranged:
     # of an update.
 
     def _whole(self, value: Any, adds: bool = True) -> Any:
-        """Returns an array of the variable's shape and dtype, or a scalar. Raises ValueError or TypeError."""
+        """Returns `value` as an array of the variable's shape and dtype, or as a scalar. Raises ValueError or TypeError
+        if the conversion is not possible.
+        """
         array = given(value, self._dtype)
         if array.ndim and array.shape != self._shape:
             raise ValueError(f"shape: the variable has {self._shape}, the argument has {array.shape}")
@@ -116,7 +118,7 @@ class Ranged:
 
     def _some(self, indices: Any, rows: Any, adds: bool = True) -> tuple[Any, Any]:
         """Returns an array of indices, and an array with one row for each index. Raises ValueError, TypeError or
-        IndexError.
+        IndexError if an argument is invalid.
         """
         indices, rows = self._indices(indices), given(rows, self._dtype)
         wanted = (len(indices), *self._shape[1:])
@@ -125,7 +127,9 @@ class Ranged:
         return indices, self._typed(rows, adds)
 
     def _rows_from(self, begin: Any, value: Any) -> tuple[int, Any]:
-        """Returns `begin`, and an array of the rows that start there. Raises ValueError, TypeError or IndexError."""
+        """Returns `begin`, and an array of the rows that start at `begin`. Raises ValueError, TypeError or IndexError
+        if an argument is invalid.
+        """
         begin, array = arrays.integer("begin", begin), self._typed(given(value, self._dtype), adds=False)
         if not array.ndim or array.shape[1:] != self._shape[1:]:
             raise ValueError(f"shape: rows have {self._shape[1:]}, the argument has {array.shape}")
@@ -177,11 +181,11 @@ class Ranged:
 
 
 class RemoteVariable(Ranged, RemoteObject):
-    """The handle of a variable on a task: an array that many functions read and update.
+    """The handle of a variable on a task. The variable is an array that many functions read and update.
 
-    Each method sends a call to the task and returns a RemoteValue at once. A handle can be passed to functions and
-    methods as an argument, at any nesting depth. Each call is atomic. Without shared memory, more than 24 MiB of data
-    is divided by rows and sent in pieces; each piece is then atomic, but the whole call is not.
+    Each method sends a call to the task and returns a RemoteValue immediately. A handle can be an argument of functions
+    and methods, at any nesting depth. Each call is atomic. Without shared memory, data of more than 24 MiB is split by
+    row and sent in pieces; then only each piece is atomic.
 
     Methods raise ValueError, TypeError or IndexError if an argument has the wrong shape, dtype or index.
     """
@@ -227,14 +231,14 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        """Replaces the whole content.
+        """Replaces all values of the variable.
 
         Args:
             value: An array of the variable's shape and dtype, a list, a number for all elements, or a RemoteValue of
-                one of these.
+                such a value.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         array = self._whole(value, adds=False)
         return (self._whole_call("assign", array) or
@@ -245,10 +249,10 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             begin: First row.
-            value: The new rows. As many rows are replaced as are given.
+            value: The new rows, which replace the same number of existing rows.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         begin, array = self._rows_from(begin, value)
         return self._whole_call("assign_rows", begin, array) or self._all(
@@ -256,24 +260,24 @@ class RemoteVariable(Ranged, RemoteObject):
              for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds `delta` to the whole content.
+        """Adds `delta` to all values of the variable.
 
         Args:
-            delta: An array, list, number or RemoteValue, as for `assign`.
+            delta: An array, list, number or RemoteValue, as in `assign`.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         return self._update("assign_add", "scatter_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts `delta` from the whole content.
+        """Subtracts `delta` from all values of the variable.
 
         Args:
-            delta: An array, list, number or RemoteValue, as for `assign`.
+            delta: An array, list, number or RemoteValue, as in `assign`.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         return self._update("assign_sub", "scatter_sub", delta)
 
@@ -281,7 +285,7 @@ class RemoteVariable(Ranged, RemoteObject):
         """Reads rows by index.
 
         Args:
-            indices: One-dimensional array of row numbers. A row number can occur several times.
+            indices: One-dimensional array of row numbers. Row numbers can be repeated.
 
         Returns:
             A RemoteValue that contains an array with one row for each index.
@@ -297,38 +301,38 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds `rows` to the rows at `indices`. If an index occurs several times, all its rows are added.
+        """Adds `rows` to the rows at `indices`. If an index is repeated, all its rows are added.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         return self._scatter("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts `rows` from the rows at `indices`. If an index occurs several times, all its rows are subtracted.
+        """Subtracts `rows` from the rows at `indices`. If an index is repeated, all its rows are subtracted.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         return self._scatter("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Replaces the rows at `indices`. If an index occurs several times, the last of its new rows is used.
+        """Replaces the rows at `indices`. If an index is repeated, its last row is used.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         return self._scatter("scatter_update", indices, rows, adds=False)
 
@@ -341,7 +345,7 @@ class RemoteVariable(Ranged, RemoteObject):
             momentum: Decay factor of the momentum. The momentum is stored with the variable. None means no momentum.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         self._check_steps()
         rate = number("learning_rate", learning_rate)
@@ -358,17 +362,17 @@ class RemoteVariable(Ranged, RemoteObject):
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment, at least 0 and below 1.
             beta2: Decay factor of the second moment, at least 0 and below 1.
-            epsilon: A number for numerical stability, at least 0.
+            epsilon: Small number for numerical stability, at least 0.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         self._check_steps()
         return self._step("adam", gradient, *adam_numbers(learning_rate, beta1, beta2, epsilon))
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
-        """Performs a step of gradient descent for some rows, for example of embeddings. Gradients for the same row are
-        first summed.
+        """Performs a step of gradient descent for some rows, for example rows of embeddings. Gradients of the same row
+        are summed first.
 
         Args:
             indices: One-dimensional array of row numbers.
@@ -376,15 +380,15 @@ class RemoteVariable(Ranged, RemoteObject):
             learning_rate: Learning rate, a finite number.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         self._check_steps()
         return self._scatter("sgd_rows", indices, rows, number("learning_rate", learning_rate))
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """Performs a step of Adam for some rows. Gradients for the same row are first summed. The moments of other rows
-        remain unchanged.
+        """Performs a step of Adam for some rows. Gradients of the same row are summed first. The moments of all other
+        rows are unchanged.
 
         Args:
             indices: One-dimensional array of row numbers.
@@ -392,10 +396,10 @@ class RemoteVariable(Ranged, RemoteObject):
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment, at least 0 and below 1.
             beta2: Decay factor of the second moment, at least 0 and below 1.
-            epsilon: A number for numerical stability, at least 0.
+            epsilon: Small number for numerical stability, at least 0.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when the task has executed the call.
+            A RemoteValue. Its value is None, and becomes available when the task has executed the call.
         """
         self._check_steps()
         more = (*self._some(indices, rows), *adam_numbers(learning_rate, beta1, beta2, epsilon))
@@ -406,8 +410,8 @@ class RemoteVariable(Ranged, RemoteObject):
                               self._name)
 
     def _whole_call(self, method: str, *args: Any, gives: int = 0) -> RemoteValue[Any] | None:
-        """Sends a single call and returns its RemoteValue, or None if the call would be too large. `gives` is the size
-        of the result in bytes.
+        """Sends a single call and returns its RemoteValue. Returns None if the call would be too large. `gives` is the
+        size of the result in bytes.
         """
         size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
         if size > large.MIN:
@@ -434,7 +438,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return CallValue(self._calls, call, self._owner)
 
     def _pieces_of(self, method: str, *args: Any) -> RemoteValue[Any]:
-        """Repeats a read in pieces because there was not enough memory for its result."""
+        """Repeats a read in pieces, because there was not enough memory for the whole result."""
         if method == "gather":
             return self._gather_pieces(*args)
         return self._read_pieces(*args) if args else self._read_pieces(0, self._shape[0])
@@ -456,7 +460,7 @@ class RemoteVariable(Ranged, RemoteObject):
             lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
-        """Sends a step of an optimizer. The step cannot be divided, because each piece would count as a step."""
+        """Sends a step of an optimizer. The step cannot be split, because each piece would count as a step."""
         array = self._whole(gradient)
         return self._whole_call(method, array, *more) or self._call(method, array, *more)
 

@@ -69,8 +69,8 @@ class Known:
                     self._deleted.popitem(last=False)
 
     def _listed(self) -> dict[str, Handle]:
-        """Returns the handles that a checkpoint must contain. Called under the lock. Raises ValueError if an object or
-        variable has no name.
+        """Returns the handles that a checkpoint must contain. The caller must hold the lock. Raises ValueError if an
+        object or variable has no name.
         """
         if self._unnamed:
             raise ValueError(f"{next(iter(self._unnamed.values()))} has no name; checkpoints find variables by name, "
@@ -84,9 +84,7 @@ class Known:
             return self._save(path, keep, handles)
 
     def save_unless_restarted(self, path: Path, keep: int | None) -> int | None:
-        """Saves a checkpoint. Returns None if newly created content would replace content that should be restored
-        first.
-        """
+        """Saves a checkpoint. Returns None if the checkpoint would replace saved data that must be restored first."""
         with self._turn:
             try:
                 before = checkpoint.numbers(path)
@@ -149,8 +147,8 @@ class Known:
             return reader.number
 
     def _may_go_on(self, path: Path, loaded: dict[str, Handle]) -> None:
-        """Allows saving again, unless a handle was recreated while the checkpoint was being loaded: its content was not
-        loaded. Called under the lock.
+        """Allows saving again, unless a handle was recreated while the checkpoint was being loaded. The data of such a
+        handle was not loaded. The caller must hold the lock.
         """
         self._restarted = any(name in self._named and _ids(self._named[name]) != _ids(handle)
                               for name, handle in loaded.items())
@@ -200,7 +198,8 @@ def _check(reader: Reader, name: str, handle: Handle) -> None:
 
 
 def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> None:
-    """Saves shards. Several shards are requested in advance. A shard finishes its calls in progress before it is saved.
+    """Saves shards. Several shards are requested in advance. Each shard completes its calls in progress before it is
+    saved.
     """
     ahead: collections.deque[tuple[str, int, Any, int]] = collections.deque()
 

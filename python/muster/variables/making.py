@@ -26,7 +26,7 @@ shard. So clients find the shards, and no other object can use the name.
 
 
 def task_of(task: str) -> tuple[str, int]:
-    """Returns the job and the index of a task. Raises ValueError."""
+    """Returns the job and the index of a task. Raises ValueError if `task` is invalid."""
     job, _, index = task.rpartition(":")
     if not job or not index.isdecimal() or len(index) > 9:
         raise ValueError(f"task: {task!r}, must be a task, such as 'ps:0'")
@@ -35,8 +35,9 @@ def task_of(task: str) -> tuple[str, int]:
 
 def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
          partitioner: Partitioner | None, detached: bool) -> AnyVariable:
-    """Creates a variable with the content `array`, which can be an Initial. Waits until the server has accepted the
-    variable and all pieces of a large array have arrived. Raises InputError, ValueError, TypeError or UnavailableError.
+    """Creates a variable initialized from `array`, which can be an Initial. Waits until the server has accepted the
+    variable, and until all pieces of a large array have arrived. Raises InputError, ValueError, TypeError or
+    UnavailableError.
     """
     initial = array if isinstance(array, Initial) else _Given(array)
     row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
@@ -145,7 +146,7 @@ def find(objects: SessionObjects, name: str) -> AnyVariable:
 
 def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
     """Returns the variable handle of an object. Waits for the variable's shape. Raises TypeError if the object is not a
-    variable, and the exceptions of its calls.
+    variable, or an exception of its calls.
     """
     if found.class_name == IN_SHARDS:
         index = _one_of(objects, found, name)

@@ -1,4 +1,5 @@
-"""Partitioners determine the number of shards of a variable by the rules of tf.distribute.experimental.partitioners.
+"""Partitioners, which determine the number of shards of a variable. They follow the rules of
+tf.distribute.experimental.partitioners.
 
 A partitioner is called with a shape and a dtype, and returns the number of parts along each dimension. Only the first
 dimension can have more than one part.
@@ -14,7 +15,7 @@ Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
 
 
 class FixedShardsPartitioner:
-    """Divides a variable into a fixed number of shards, or into one shard per row if it has fewer rows.
+    """Divides a variable into a fixed number of shards. If the variable has fewer rows, each shard has one row.
 
     Args:
         num_shards: Number of shards, at least 1.
@@ -54,8 +55,7 @@ class MaxSizePartitioner:
 
     Args:
         max_shard_bytes: Maximum size of a shard in bytes.
-        max_shards: Maximum number of shards, even if the shards are then larger than `max_shard_bytes`. None means no
-            limit.
+        max_shards: Maximum number of shards. This limit takes precedence over `max_shard_bytes`. None means no limit.
         bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
     """
 
@@ -89,7 +89,7 @@ def _parts(shape: Sequence[int], axis: int, count: int) -> list[int]:
 
 def bounds_of(partitioner: Partitioner | None, shape: Sequence[int], dtype: Any) -> list[int]:
     """Returns the first row of each shard, followed by the number of rows. If the rows cannot be divided equally, the
-    first shards have one more row. If the list has two elements, the variable is not divided.
+    first shards have one more row. A list of two elements means that the variable is not divided.
 
     Raises:
         ValueError: The partitioner returned an invalid result.

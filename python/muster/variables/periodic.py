@@ -19,7 +19,7 @@ log = logging.getLogger("muster")
 
 class Checkpoints:
     """Saves checkpoints until `stop` is called, the ``with`` block is exited, or the coordinator is closed. Returned by
-    `ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None.
+    `ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None if no checkpoint was saved.
     """
 
     def __init__(self, known: Known, session: Session, path: Path, every: float, keep: int | None,
@@ -42,7 +42,7 @@ class Checkpoints:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops saving checkpoints. Waits for a save in progress."""
+        """Stops saving checkpoints. Waits for a checkpoint that is being saved."""
         self._stopped = True
         self._session.notify()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""A variable that is divided by rows into shards, each of which is on one task."""
+"""A variable that is split by row into shards. Each shard is on a single task."""
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
@@ -14,10 +14,10 @@ HEAD_BYTES = 1024
 
 
 class ShardedVariable(Ranged):
-    """The handle of a variable that is divided by rows into shards. A sharded variable has the methods of a
+    """The handle of a variable that is split by row into shards. A sharded variable has the methods of a
     `RemoteVariable`.
 
-    Each method calls all affected shards at the same time. A call is atomic within a shard, but not across shards.
+    Each method calls all affected shards in parallel. A call is atomic within a shard, but not across shards.
 
     Attributes:
         shards: Handles of the shards.
@@ -62,13 +62,13 @@ class ShardedVariable(Ranged):
         return self._joined(parts, lambda found: arrays.numpy().concatenate(found))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        """Replaces the whole content. See `RemoteVariable.assign`.
+        """Replaces all values of the variable. See `RemoteVariable.assign`.
 
         Args:
             value: An array, a list, a number or a RemoteValue.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._each("assign", value, adds=False)
 
@@ -77,34 +77,34 @@ class ShardedVariable(Ranged):
 
         Args:
             begin: First row.
-            value: The new rows. As many rows are replaced as are given.
+            value: The new rows, which replace the same number of existing rows.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         begin, array = self._rows_from(begin, value)
         parts = [(shard, max(begin, low), min(begin + len(array), high), low) for shard, low, high in self._ranges()]
         return self._all([shard.assign_rows(a - low, array[a - begin:b - begin]) for shard, a, b, low in parts if a < b])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds `delta` to the whole content.
+        """Adds `delta` to all values of the variable.
 
         Args:
-            delta: An array, list, number or RemoteValue, as for `assign`.
+            delta: An array, list, number or RemoteValue, as in `assign`.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._each("assign_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts `delta` from the whole content.
+        """Subtracts `delta` from all values of the variable.
 
         Args:
-            delta: An array, list, number or RemoteValue, as for `assign`.
+            delta: An array, list, number or RemoteValue, as in `assign`.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._each("assign_sub", delta)
 
@@ -117,7 +117,7 @@ class ShardedVariable(Ranged):
             momentum: Decay factor of the momentum. None means no momentum.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
 
         Raises:
             ValueError: With `momentum`, a shard's part of the step is too large for one call.
@@ -133,10 +133,10 @@ class ShardedVariable(Ranged):
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment.
             beta2: Decay factor of the second moment.
-            epsilon: A number for numerical stability.
+            epsilon: Small number for numerical stability.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
 
         Raises:
             ValueError: A shard's part of the step is too large for one call.
@@ -170,43 +170,43 @@ class ShardedVariable(Ranged):
         return self._joined(parts, join)
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds `rows` to the rows at `indices`. If an index occurs several times, all its rows are added.
+        """Adds `rows` to the rows at `indices`. If an index is repeated, all its rows are added.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._divided("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts `rows` from the rows at `indices`. If an index occurs several times, all its rows are subtracted.
+        """Subtracts `rows` from the rows at `indices`. If an index is repeated, all its rows are subtracted.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._divided("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Replaces the rows at `indices`. If an index occurs several times, the last of its new rows is used.
+        """Replaces the rows at `indices`. If an index is repeated, its last row is used.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._divided("scatter_update", indices, rows, adds=False)
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
-        """Performs a step of gradient descent for some rows. Gradients for the same row are first summed.
+        """Performs a step of gradient descent for some rows. Gradients of the same row are summed first.
 
         Args:
             indices: One-dimensional array of row numbers.
@@ -214,14 +214,14 @@ class ShardedVariable(Ranged):
             learning_rate: Learning rate, a finite number.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
         """
         return self._divided("sgd_rows", indices, rows, learning_rate)
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """Performs a step of Adam for some rows. The step counts as a step of every shard, so that the step counts of
-        all shards remain equal.
+        """Performs a step of Adam for some rows. The step counts as a step in every shard, so the step counts of all
+        shards remain equal.
 
         Args:
             indices: One-dimensional array of row numbers.
@@ -229,10 +229,10 @@ class ShardedVariable(Ranged):
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment.
             beta2: Decay factor of the second moment.
-            epsilon: A number for numerical stability.
+            epsilon: Small number for numerical stability.
 
         Returns:
-            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
+            A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
 
         Raises:
             ValueError: A shard's part of the step is too large for one call.

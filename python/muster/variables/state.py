@@ -40,18 +40,19 @@ class State:
                  detached: bool = False) -> AnyVariable:
         """Creates a variable on a single task, or divided into shards on several tasks.
 
-        Waits for a task only if more than 24 MiB must be sent to it.
+        Waits for a task only if more than 24 MiB must be sent to the task.
 
         Args:
-            array: The content. If None, the task creates it from `shape`, `dtype` and `initializer`.
-            name: Name by which others find the variable with `get_variable`.
-            task: The task that holds the variable. Default: "ps:0".
+            array: Initial values. If None, the task creates the array from `shape`, `dtype` and `initializer`.
+            name: Name with which other programs find the variable by calling `get_variable`.
+            task: The task that holds the variable. The default is "ps:0".
             partitioner: A function that determines the number of shards from the shape and dtype, such as
                 `muster.FixedShardsPartitioner`.
             tasks: Tasks that hold the shards, assigned in turn. The list can have a single element.
             shape: Shape of the variable if `array` is not given.
-            dtype: Numpy dtype. Default: the dtype of `array`, or float32. An array is converted to `dtype`.
-            initializer: "zeros" (default) or "ones" if `array` is not given.
+            dtype: Numpy dtype, to which `array` is converted. None means the dtype of `array`, or float32 without an
+                array.
+            initializer: Initial values if `array` is not given, either "zeros" (the default) or "ones".
             detached: Whether the variable outlives this coordinator. A detached variable must have a name.
 
         Returns:
@@ -60,7 +61,7 @@ class State:
         Raises:
             InputError: The server rejected the variable, for example because the name is in use.
             TypeError: Neither `array` nor `shape` is given, or the dtype is not supported.
-            ValueError: Arguments contradict each other, or a row is larger than 7 MiB.
+            ValueError: The arguments contradict each other, or a row is larger than 7 MiB.
             UnavailableError: The session has ended.
             ImportError: numpy is not installed.
 
@@ -96,7 +97,7 @@ class State:
         its shape.
 
         Args:
-            name: The name under which a coordinator created the variable.
+            name: The name that a coordinator gave the variable.
 
         Returns:
             A RemoteVariable or a ShardedVariable.
@@ -116,14 +117,14 @@ class State:
         object must be trusted.
 
         Args:
-            name: The name under which a coordinator created the object.
+            name: The name that a coordinator gave the object.
 
         Returns:
             A RemoteObject, RemoteVariable or ShardedVariable.
 
         Raises:
             NotServedError: No object has this name.
-            InputError: The object belongs to a client with another token.
+            InputError: The object belongs to a client with a different token.
         """
         objects = self._session.objects_known()
         found = objects.look_for(name)
@@ -137,25 +138,25 @@ class State:
              timeout: float | None = None) -> int:
         """Writes a checkpoint.
 
-        The checkpoint contains the variables that this coordinator has created or found, the objects that it has
-        created whose class defines ``save_state(self)``, and the positions of named datasets. All these variables,
-        objects and datasets must have names. A state must be picklable. Each shard is saved between two of its calls.
+        The checkpoint contains the variables that this coordinator has created or found, and the positions of named
+        datasets. It also contains the created objects whose class defines ``save_state(self)``. All saved variables and
+        objects must have names. The state of an object must be picklable. Each shard is saved between two of its calls.
 
         Args:
-            path: Directory of the checkpoints. Other programs must not have access to it. Only one program at a time
-                can write there.
-            keep: Number of newest checkpoints to keep. If None, all checkpoints are kept.
-            quiesce: Whether to save everything at the same point in time: scheduled calls first finish, and new calls
-                wait.
-            timeout: Seconds that `quiesce` waits. None means no limit.
+            path: Directory of the checkpoints. Untrusted programs must not have access to this directory. Only one
+                program at a time can write to the directory.
+            keep: Number of newest checkpoints to keep. None means all checkpoints.
+            quiesce: Whether to save everything at the same point in time. If True, the save waits for scheduled calls
+                and delays new calls.
+            timeout: Seconds to wait for scheduled calls if `quiesce` is True. None means no limit.
 
         Returns:
-            The number of the checkpoint, which is then on disk.
+            The number of the checkpoint. The checkpoint is on disk when `save` returns.
 
         Raises:
             ValueError: A variable, object or dataset that must be saved has no name.
             OSError: The checkpoint cannot be written.
-            ClosureError: A call has failed; with `quiesce`, also the pending error of scheduled calls.
+            ClosureError: A call has failed. With `quiesce`, a pending error of scheduled calls is raised as well.
             WaitTimeout: With `quiesce`, calls have not finished within `timeout`.
         """
         with self._session.quiet(timeout) if quiesce else contextlib.nullcontext(True) as good:
@@ -166,9 +167,10 @@ class State:
     def restore(self, path: Path) -> int | None:
         """Loads the newest complete checkpoint.
 
-        Loads everything that this coordinator has created or found, by name, into any number of shards on any tasks.
-        Objects must have a method ``load_state(self, state)``. Create all variables, objects and datasets first. States
-        can be pickles, so restore only checkpoints that you trust as much as code.
+        Create all variables, objects and datasets before you call `restore`. Everything that this coordinator has
+        created or found is loaded by name. The number of shards and their tasks can differ from the saved variables.
+        Objects must have a method ``load_state(self, state)``. Restore only trusted checkpoints, because states can be
+        pickles, which can run code.
 
         Args:
             path: Directory of the checkpoints.
@@ -178,7 +180,7 @@ class State:
 
         Raises:
             ValueError: No checkpoint is complete, or the newest complete checkpoint lacks a variable, object or
-                dataset, or has another shape. In these cases, nothing was loaded.
+                dataset, or a variable's shape differs. In these cases, nothing was loaded.
         """
         return self._known.restore(path)
 
@@ -187,17 +189,18 @@ class State:
         """Saves a checkpoint periodically, on a separate thread.
 
         The thread stops when `stop` is called, the ``with`` block is exited, or the coordinator is closed. Errors are
-        logged, and raised by the next call of `schedule`, `join` or `done`, or otherwise when the ``with`` block is
-        exited. The loss of a task is reported as usual; no checkpoint is then saved until `restore` has been called.
+        logged, and then raised by the next call of `schedule`, `join` or `done`, or at the end of the ``with`` block.
+        After the loss of a task, no checkpoint is saved until `restore` has been called.
 
         Args:
             path: Directory of the checkpoints.
             every: Seconds between two checkpoints.
-            keep: Number of newest checkpoints to keep. If None, all checkpoints are kept.
-            quiesce: Whether to save everything at the same point in time, as for `save`.
-            timeout: Seconds that `quiesce` waits, as for `save`. None means no limit.
+            keep: Number of newest checkpoints to keep. None means all checkpoints.
+            quiesce: Whether to save everything at the same point in time, as in `save`.
+            timeout: Seconds to wait for scheduled calls if `quiesce` is True, as in `save`. None means no limit.
 
         Returns:
-            An object with the method `stop` and the attribute `last`, the number of the last checkpoint or None.
+            An object with the method `stop` and the attribute `last`. `last` is the number of the last checkpoint, or
+            None if no checkpoint was saved.
         """
         return Checkpoints(self._known, self._session, path, every, keep, quiesce, timeout)

@@ -103,7 +103,7 @@ class JoinedValue(CallValue):
 
 
 class OrPieces(CallValue):
-    """The result of a call, or the same data in pieces if the object's process has no memory for the result."""
+    """The result of a call. If the object's process has no memory for the whole result, the data is read in pieces."""
 
     __slots__ = ("_pieces", "_made", "_lock")
 
@@ -227,5 +227,5 @@ class _Window:
 
 def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, of: Of, requests: Sequence[Request],
               join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
-    """Makes the calls, with at most WINDOW calls in progress, so that answers do not accumulate on the server."""
+    """Makes several calls, with at most WINDOW calls in progress, so that answers do not accumulate on the server."""
     return JoinedValue(_Window(calls, object, ticket, owner, of, requests).values, join, owner)

@@ -54,7 +54,9 @@ def checked_initializer(name: str) -> None:
 
 
 def make(args: bytes) -> Variable:
-    """Creates a variable from the arguments [array] or [shape, dtype, initializer]. Raises ValueError or TypeError."""
+    """Creates a variable from the arguments [array] or [shape, dtype, initializer]. Raises ValueError or TypeError if
+    an argument is invalid.
+    """
     given = decode(args)
     if len(given) == 3 and isinstance(given[1], str):
         shape, dtype, fill = given
@@ -93,7 +95,7 @@ class Variable:
         """The answer of `read`, until the content changes."""
 
     def read(self) -> Encoded:
-        """Returns the array. A large array is copied once for all readers until it changes."""
+        """Returns the array. A large array is copied only once between two changes, and all readers share the copy."""
         with self._lock:
             if within.shelf is None or self._array.nbytes <= LARGE:
                 return _answer([self._array])
@@ -107,14 +109,14 @@ class Variable:
             return self._shown.answer
 
     def _change_all(self) -> None:
-        """Called under the lock before the whole content is replaced."""
+        """Prepares for the replacement of all values. The caller must hold the lock."""
         self._version += 1
         if self._shown is not None:
             shown, self._shown = self._shown, None
             shown.shelf.hide(shown.names)
 
     def _change(self) -> None:
-        """Called under the lock before a part of the content changes."""
+        """Prepares for a change of some values. The caller must hold the lock."""
         self._change_all()
         if not self._array.flags.writeable:  # the array is memory of the caller that assigned it
             self._array = self._array.copy()
@@ -214,7 +216,7 @@ class Variable:
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: Any, beta1: Any, beta2: Any,
                   epsilon: Any) -> None:
-        """Performs a step of Adam for some rows. The moments of other rows remain unchanged."""
+        """Performs a step of Adam for some rows. The moments of all other rows are unchanged."""
         with self._lock:
             indices, rows = self._summed(indices, rows)
             self._adam(indices, rows, learning_rate, beta1, beta2, epsilon)
@@ -243,7 +245,7 @@ class Variable:
             return Encoded(_saved(self._array, self._slots, self._version))
 
     def load(self, array: Any, *more: Any) -> None:
-        """Replaces the content, version and slots. Slots that `more` does not contain are removed."""
+        """Replaces the values, version and slots. Slots that `more` does not contain are removed."""
         with self._lock:
             slots = self._given_slots(more)
             array = self._same(array, adds=False, scalar=False)
@@ -253,8 +255,8 @@ class Variable:
             self._version = int(more[-1])
 
     def begin_cut(self) -> int:
-        """Copies the content for `cut_rows`, until `end_cut` is called. Returns the number of the copy. If there are
-        too many copies, the oldest is dropped, because its coordinator may have exited.
+        """Copies the array for `cut_rows`, and returns the number of the copy. `end_cut` drops the copy. If there are
+        too many copies, the oldest copy is dropped, because its coordinator may have exited.
         """
         with self._lock:
             while len(self._cuts) >= CUTS_MAX:
@@ -265,7 +267,7 @@ class Variable:
             return self._last_cut
 
     def cut_rows(self, number: Any, begin: Any, end: Any) -> Encoded:
-        """Returns some rows of a copy in the format of `save`. Slots whose shape differs from the content's shape are
+        """Returns some rows of a copy in the format of `save`. Slots whose shape differs from the array's shape are
         returned whole.
         """
         with self._lock:
@@ -282,8 +284,8 @@ class Variable:
             self._cuts.pop(int(number), None)
 
     def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
-        """Replaces some rows, as `load` does for all rows. If the first row is among them, slots that `more` does not
-        contain are removed.
+        """Replaces some rows, as `load` does for all rows. If the rows include the first row, slots that `more` does
+        not contain are removed.
         """
         with self._lock:
             begin = int(begin)
