@@ -39,9 +39,9 @@ class Failure(NamedTuple):
     attempt: int = 0
     dependency: Sequence[str] = ()
     exception: bytes = b""
-    """The encoding of `_pickled.exceptions`. Read it only if `own` is set."""
+    """The exception, encoded by `_pickled.exceptions`. Read this field only if `own` is set."""
     own: bool = False
-    """Whether this session scheduled a Python callable, whose code it trusts."""
+    """Whether this session scheduled a Python callable, whose code is therefore trusted."""
     cause: ClosureError | None = None
     """The error of the input, for an InputError whose input belongs to this session."""
 
@@ -218,7 +218,7 @@ class Cancelled(BaseException):
 
 
 LOST = "muster.AbortedError"
-"""Type of a failure by which a worker reports that a call has ended the last process that it was allowed to end."""
+"""Failure type with which a worker reports that a call has reached its limit of ended processes."""
 
 
 _CLASSES = {

@@ -315,7 +315,7 @@ class Executor(concurrent.futures.Executor):
 
 _executors_lock = threading.Lock()
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
-"""Protected by _executors_lock."""
+"""All executors of this process. Protected by _executors_lock."""
 _threads: set[threading.Thread] = set()
 """Threads that wait for submitted calls."""
 _exiting = False

@@ -16,10 +16,9 @@ _BYTES = 8 * (_ENTRIES + 2 * _RING)
 _WAIT = 2**64 - 1
 _STEP_MAX = 2**53
 AGREEMENT_WAIT = 10.0
-"""Seconds to wait for the step at which all ranks stop.
-
-The server normally collects the answers of all workers within milliseconds. A worker that fails during this time must
-not block the program. A rank that continues after the wait stops at a later step, if the server asks for it.
+"""Seconds to wait for the step at which all ranks stop. The server normally collects the answers of all workers within
+milliseconds. A worker that fails during this time must not block the program. A rank that continues after the wait
+stops at a later step, if the server requests a stop again.
 """
 
 

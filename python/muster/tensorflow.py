@@ -16,7 +16,7 @@ class Cluster:
     task_type: str | None
     task_index: int | None
     coordinator: str
-    """Address of the coordination service. Empty if it is not set."""
+    """Address of the coordination service, or "" if no address is set."""
     is_chief: bool
     num_workers: int
     restart_count: int

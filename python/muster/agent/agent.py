@@ -19,9 +19,11 @@ from muster.agent.names import Names, Task
 from muster.agent.service import Retry, Service, wait_time
 
 BARRIER_MARGIN = 5.0
-"""Seconds. Extends the deadline of the call, so that the service ends a barrier before the call times out."""
+"""Seconds that are added to the deadline of the call, so that the service ends a barrier before the call times out."""
 _REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE_EXHAUSTED")]
-"""Codes that a task can report. CANCELLED and RESOURCE_EXHAUSTED end or refuse an error poll instead."""
+"""Codes that a task can report. CANCELLED and RESOURCE_EXHAUSTED are excluded, because they end or reject an error
+poll.
+"""
 
 
 @dataclasses.dataclass(frozen=True)

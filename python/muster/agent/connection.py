@@ -21,10 +21,10 @@ log = logging.getLogger("muster.agent")
 SAY_AFTER = 5.0
 """Seconds of waiting for a registration before the reason is logged."""
 LEAVE_MARGIN = 5.0
-"""Seconds. Extends the deadline of a shutdown, because the service answers shortly before its own."""
+"""Seconds that are added to the deadline of a shutdown, because the service answers shortly before its own deadline."""
 _OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
         ("IncrementKeyValue", "FAILED_PRECONDITION")}
-"""Refusals that the end of a run does not explain. ShutdownTask reports that end itself."""
+"""Refusals that are not caused by the end of a run. ShutdownTask itself reports the end of the run."""
 
 
 class Connection:

@@ -12,9 +12,9 @@ from muster.agent.run import Run
 from muster.agent.service import Service
 
 BEAT_AGAIN = 1.0
-"""Seconds until the next heartbeat after an unanswered one."""
+"""Seconds from an unanswered heartbeat to the next heartbeat."""
 POLL_FIRST = 1.0
-"""Seconds to wait for the error poll after a refused heartbeat, because the poll returns more detail."""
+"""Seconds to wait for the error poll after a rejected heartbeat, because the poll returns more details."""
 NEVER = float("inf")
 
 

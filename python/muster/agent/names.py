@@ -16,7 +16,7 @@ from muster.agent.service import Retry, Service, Waiter
 Task = Union[int, str, tuple[str, int]]
 """Number, name, or job and index of a task: 3, "worker:3" or ("worker", 3)."""
 TASK_MAX = 2**31 - 1
-"""Largest number: the protocol has 32 bits."""
+"""Largest task number, because the protocol uses 32 bits."""
 ASK_LIMIT = 2.0
 """Seconds to find the name of a task for an error message."""
 

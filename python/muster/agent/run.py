@@ -20,7 +20,7 @@ class Run:
         self.incarnation = incarnation
         self.service = 0
         self.heartbeat_timeout = 0.0
-        """The cluster's own, in seconds; 0 if the server does not send it."""
+        """The cluster's heartbeat timeout in seconds, or 0 if the server does not send the timeout."""
         self.over = threading.Event()
         self.error: AgentError | None = None
         self._lock = threading.Lock()  # protects the fields below

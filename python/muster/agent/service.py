@@ -19,7 +19,7 @@ _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_len
 
 
 SECONDS_MAX = 10 * 365 * 86400.0
-"""Longest wait; the service has the same limit. Longer and infinite waits are shortened to this limit."""
+"""Maximum wait in seconds. The service has the same limit. Longer and infinite waits are shortened to this limit."""
 
 
 def wait_time(seconds: float, field: str = "timeout") -> float:

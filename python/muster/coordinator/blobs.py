@@ -32,7 +32,7 @@ ROOM_WAIT = 60.0
 CALL_TIMEOUT = 10.0
 TICK = 1.0
 SHARED_WAIT = 1.0
-"""Seconds to wait, once, until the server has reported that it supports shared memory."""
+"""Seconds that the first call waits for the server to report its support of shared memory."""
 
 
 def _lost() -> LostValue:
@@ -103,7 +103,7 @@ class Blobs:
         self._tls = tls
         self._token = token
         self.patience = patience
-        """Seconds for which calls are repeated while the server cannot be reached."""
+        """Seconds for which calls are repeated while the server is unreachable."""
         self._lock = threading.Lock()  # protects the fields below
         self._current = 0
         self._channels: dict[str, Any] = {}

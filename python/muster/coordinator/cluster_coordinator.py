@@ -416,8 +416,8 @@ class Scheduling(Hints):
 
 DEFAULT_SERVER = "127.0.0.1:8476"
 NESTED_WEIGHT = 100
-"""Weight of a coordinator that a function on a worker creates. The calls that a function waits for must run before
-other functions that would wait as well; otherwise all of them could start and none could end.
+"""Weight of a coordinator that a function on a worker creates. Calls that a function waits for must run before further
+functions that would also wait. Otherwise all slots could be taken by waiting functions.
 """
 
 

@@ -23,9 +23,9 @@ class Generation:
         self.number = 1
         self.draining = False
         self.cancelling = False
-        """Whether the user has cancelled it, and it is not drained."""
+        """Whether the user has cancelled the generation and the drain is not complete."""
         self.failures: list[ClosureError] = []
-        """Errors of this generation, or of the last one that failed, without cancelled calls."""
+        """Errors of this generation, or of the last generation that failed, without cancelled calls."""
         self._failures_of = 1
         self._first: ClosureError | None = None  # the first error, until the generation is drained
         self._error: ClosureError | None = None  # the error to raise

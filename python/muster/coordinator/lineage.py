@@ -13,7 +13,9 @@ import time
 from typing import Any, Iterable, Sequence
 
 KEPT_FOR = 15.0
-"""Seconds from the end of a closure. The server requests a copy of its value after ten seconds."""
+"""Seconds for which arguments are kept after the end of a closure. The server requests a copy of the closure's value
+after ten seconds.
+"""
 CONTENTS_MAX = 64
 """Maximum number of arguments that are kept for a value. Beyond this limit, arguments of the most distant calls are
 dropped.

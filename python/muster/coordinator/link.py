@@ -24,11 +24,11 @@ METHOD = "/muster.v1.CoordinatorService/"
 END_LIMIT = 5.0
 """Seconds for an orderly end of the session."""
 REPEAT_AFTER = 0.25
-"""Seconds between attempts of a call outside of the stream."""
+"""Seconds between attempts of a call outside the stream."""
 ASK_TIMEOUT = 10.0
 """Seconds for a call on the connection of the stream."""
 CANCELLED_AT_ONCE = 10_000
-"""Number of tokens that the server accepts in one call."""
+"""Maximum number of tokens that the server accepts in a call."""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 # Errors of a broken connection or a restarting server. After any other error, a retry would fail as well.
@@ -38,7 +38,7 @@ _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.Status
 
 _links_lock = threading.Lock()
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
-"""Protected by _links_lock."""
+"""All links of this process. Protected by _links_lock."""
 
 
 def _renew_lock() -> None:

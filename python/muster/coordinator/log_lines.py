@@ -18,9 +18,9 @@ from muster.coordinator.records import Record
 LEVELS = ("info", "debug", "warning", "error", "stdout", "stderr", "dropped")
 PAGE_LINES = 1000
 UNFINISHED = "\r"
-"""Last character of an unfinished line. The next line of the same closure, attempt and level replaces it."""
+"""Last character of an unfinished line, which is replaced by the next line of the same closure, attempt and level."""
 WAITING_MAX = 20_000
-"""Number of lines that can wait to be printed. When it is reached, the oldest lines are dropped and counted."""
+"""Maximum number of lines that wait to be printed. Beyond this limit, the oldest lines are dropped and counted."""
 PATIENCE = 0.2
 """Seconds that outcomes wait until the lines before them are printed."""
 
@@ -188,15 +188,17 @@ def _print(lines: Iterable[Any], dropped: int) -> None:
 
 
 _unfinished: tuple[weakref.ref[Any], tuple[int, int, int]] | None = None
-"""The stream and the source of an unfinished line on the terminal, if the cursor is at its beginning. Both streams
-share the terminal.
+"""The stream and the source of an unfinished line on the terminal, if the cursor is at the start of that line. Both
+streams share the terminal.
 """
 
 
 _shown: set[tuple[int, int, int]] = set()
 """Sources whose unfinished line was printed on the terminal."""
 _SHOWN_MAX = 256
-"""Number of sources with unfinished lines. The lines of further sources are printed when they are finished."""
+"""Maximum number of sources with unfinished lines on the terminal. Lines of additional sources are printed only when
+the lines are finished.
+"""
 
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:

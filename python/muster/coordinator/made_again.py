@@ -17,10 +17,10 @@ LOST_WITHIN = 60.0
 """Seconds within which the server detects that a worker is lost, for example after a power failure of its host."""
 LOOK_EVERY = 0.25
 RUN_AGAIN_WITHIN = 600.0
-"""Seconds for the repeated call. It may have to wait for a worker, like the first time."""
+"""Seconds for the repeated call, which may have to wait for a worker."""
 THREADS_MAX = 4
-"""Number of threads that fetch large values for futures and callbacks, or results of calls of objects. Further work
-waits for them.
+"""Maximum number of threads that fetch large values for futures and callbacks, or results of calls of objects.
+Additional work is queued.
 """
 NOT_READY, READY = 0, 1
 

@@ -23,17 +23,19 @@ T = TypeVar("T")
 Calls = list[tuple[Any, ...]]
 """The arguments of each call in a closure."""
 Part = tuple[Optional[RemoteValue[Any]], int, Any]
-"""A closure, the number of its first item, and its request. Or None, this number, and a list of results."""
+"""A closure, the number of its first item, and its request; or None, the number of the first item, and a list of
+results.
+"""
 
 CHUNKS_AT_ONCE = 256
 """Number of closures that are submitted together."""
 _DIVIDED = {FailureKind.USER, FailureKind.INPUT, FailureKind.WORKER_LOST, FailureKind.TIMEOUT}
-"""Failures of a closure of several calls that a single call can have caused."""
+"""Failures that a single call of a closure with several calls can have caused."""
 _PARTIAL = PartialResults.__name__.encode()
 _SCANNED_MAX = 1 << 20
 _KEPT_MAX = 4096
-"""Bytes of arguments that are kept until the results of their closure are read. Larger arguments are dropped when
-the closure has succeeded.
+"""Maximum size in bytes of arguments that are kept until the results of their closure are read. Larger arguments are
+dropped when the closure has succeeded.
 """
 
 
@@ -43,8 +45,8 @@ class Mapped(NamedTuple):
     name: str
     """Name of the function."""
     pack: Callable[[Calls, int], Request]
-    """Makes a request of several calls with the current values of their arguments. The number is that of the first
-    call. Its output is the list of results, or PartialResults.
+    """Returns a request for several calls with the current values of their arguments. The number is the number of the
+    first call. The output of the request is the list of results, or PartialResults.
     """
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]
     arguments_of: Callable[[Request], tuple[Any, ...] | None]

@@ -23,7 +23,7 @@ from muster.objects.reasons import unavailable
 DROPS_MAX = 10_000
 """Number of deleted objects that are reported to the server again on another stream."""
 ASKED_BYTES_MAX = 1 << 20
-"""Bytes of requests that are sent together. A larger request is sent alone."""
+"""Maximum size in bytes of requests that are sent together. A larger request is sent alone."""
 
 
 class Asked:

@@ -54,64 +54,63 @@ class CoordinatorOptions:
     used.
     """
     continue_on_error: bool = False
-    """Whether scheduled calls fail independently, as with `submit`. If True, an error cancels no other call, and `join`
-    does not raise the error. If False, the first error of a scheduled call cancels the other scheduled calls and is
-    raised.
+    """Whether scheduled calls fail independently, as in `submit`. If True, an error does not cancel other calls, and
+    `join` does not raise the error. If False, the first error of a scheduled call cancels the other scheduled calls and
+    is raised.
     """
     queue_capacity: int = 0
     """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` block. 0
-    means the server's default, which is 262,144 unless the server was started with ``--queue-capacity``. The client
-    then waits only while the server's queue and `pending_max` are full.
+    means the server's limit, which is set by its flag ``--queue-capacity`` (default 262,144). With 0, calls block only
+    while the server's queue and `pending_max` are full.
     """
     max_worker_failures: int | None = None
     """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0 means no limit. None
-    means the server's default, 3. With None, the loss of workers does not make calls of ``schedule`` fail; they fail
-    only if the process that executes them has ended that many times. The delay before each retry grows from 0.1 s to 30
-    s. A worker that shuts down normally does not count as lost.
+    means the server's default, 3. With None, calls of ``schedule`` do not fail because of lost workers. Such calls fail
+    only if their processes have ended that many times. The delay before each retry grows from 0.1 s to 30 s. A worker
+    that shuts down normally does not count as lost.
     """
     require_function: bool = False
     """Whether calls fail immediately while no connected worker has this Python version."""
     num_workers: int = 0
-    """Number of workers of each job, whether connected or not. Functions see it as
+    """Number of workers of each job, whether connected or not. Functions can read this number as
     ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0 means the number that
     the cluster declares, otherwise the highest index known to the server, plus one.
     """
     weight: int = 1
-    """Weight of the session, from 1 to 1000. Sessions that have work share the workers in proportion to their weights.
+    """Weight of the session, from 1 to 1000. Sessions with waiting calls share the workers in proportion to their
+    weights.
     """
     session_grace: float = 0.0
-    """Seconds within which a lost connection can be resumed. After that, unfinished calls fail with
+    """Seconds within which a lost connection can be resumed. After this time, unfinished calls fail with
     UnavailableError. 0 means the server's default, one minute.
     """
     durable: bool | None = None
-    """Whether the session survives a restart of the server. If True, the server refuses the session if it has no data
-    directory. None means yes if the server has a data directory.
+    """Whether the session survives a restart of the server. If True, a server without a data directory rejects the
+    session. None means True if the server has a data directory.
     """
     ca: str | None = None
-    """PEM file with the CA certificates that verify the server. None: MUSTER_CA. TLS is used if any of `ca`, `cert` and
-    `key` is set.
+    """PEM file with the CA certificates that verify the server. None means MUSTER_CA. TLS is used if any of `ca`,
+    `cert` and `key` is set.
     """
     cert: str | None = None
-    """PEM file with the client certificate, for a server that requires a client certificate. None: MUSTER_CERT."""
+    """PEM file with the client certificate, for a server that requires a client certificate. None means MUSTER_CERT."""
     key: str | None = None
-    """PEM file with the private key of `cert`. None: MUSTER_KEY."""
+    """PEM file with the private key of `cert`. None means MUSTER_KEY."""
     log_to_driver: bool | None = None
-    """Whether this program prints the lines that functions print and log on workers, for example ``(train.step
-    worker:1) text``. Lines from stdout are printed to stdout, all others to stderr. None means yes, unless
-    MUSTER_LOG_TO_DRIVER is 0.
+    """Whether this program prints the lines that functions print and log on workers, for example
+    ``(train.step worker:1) text``. Lines from stdout are printed to stdout, all other lines to stderr. None means True,
+    unless MUSTER_LOG_TO_DRIVER is 0.
     """
     connect_timeout: float = 10.0
-    """Seconds to wait for the first answer of the server."""
+    """Seconds to wait for the server's first answer."""
     pending_max: int = 65_536
-    """Number of calls that can wait in this process to be sent. When this number is reached, `schedule` and `submit`
-    block.
-    """
+    """Maximum number of unsent calls in this process. When this number is reached, `schedule` and `submit` block."""
     pending_bytes_max: int = 64 << 20
-    """Total size in bytes of the calls that can wait in this process to be sent."""
+    """Maximum total size in bytes of the unsent calls in this process."""
     shm_bytes_max: int | None = None
-    """Size in bytes of the shared memory for large arguments, which workers on this host map. Other large arguments are
-    sent through the server. 0 means no shared memory. None means 4 GiB, or half of the available memory if that is
-    less.
+    """Size in bytes of the shared memory for large arguments, which workers on this host map. Large arguments that do
+    not fit are sent through the server. 0 means no shared memory. None means the smaller of 4 GiB and half of the
+    available memory.
     """
 
     show_arguments: bool = True
@@ -163,26 +162,27 @@ class ClosureOptions:
     """
 
     priority: int = 0
-    """Calls of a session with a higher priority start first."""
+    """Priority of the call. Within a session, calls with a higher priority start first."""
     delay: float = 0.0
-    """Seconds from submission until the call can start."""
+    """Seconds after submission before the call can start."""
     timeout: float = 0.0
-    """Seconds from submission until the call must have ended; otherwise it fails with TimedOutError. 0 means no limit.
+    """Seconds after submission within which the call must end. Otherwise the call fails with TimedOutError. 0 means no
+    limit.
     """
     retries: int = 0
     """Number of times that the call is repeated if the function raises an exception."""
     retry_delay: float = 1.0
-    """Seconds before the first retry. The delay doubles with each retry, and is shortened by up to a quarter; the amount
-    differs between calls.
+    """Seconds before the first retry. The delay doubles with each retry, and is shortened by up to a quarter. The
+    amount differs between calls.
     """
     retry_delay_max: float = 60.0
-    """Upper limit of the delay before a retry."""
+    """Maximum delay in seconds before a retry."""
     task: str | None = None
-    """Runs the call only on this task, such as "worker:3", or on tasks of this job, such as "worker"."""
+    """Task or job on which the call must run, such as "worker:3" or "worker"."""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Runs the call only on workers that have all of these labels."""
+    """Labels that the worker of the call must have."""
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Resources of the worker that are reserved while the call runs, such as {"gpu": 1}."""
+    """Resources that are reserved on the worker while the call runs, such as {"gpu": 1}."""
     trust_pickles: bool = False
     """Whether ``fetch`` unpickles results of named functions that are marked as pickles. If True, every worker that
     provides a function of this name can run code in this process.

@@ -12,9 +12,9 @@ from muster.coordinator.options import ClosureOptions
 from muster.errors import ClosureError
 
 PICKLE = 2
-"""An encoding in addition to those of the protocol: bytes of a pickled function, which are a pickle."""
+"""An encoding that is not part of the protocol. The bytes are the pickled output of a pickled function."""
 PICKLE_IN_JSON = 3
-"""JSON of a function whose code is trusted: it can contain pickles."""
+"""An encoding for JSON that can contain pickles, because the code of the function is trusted."""
 
 
 class Record:
@@ -30,27 +30,29 @@ class Record:
         self.function = function
         self.args = args
         self.encoding = encoding
-        """Encoding of the arguments. Once the closure has ended: that of the output, or -1 if the output is in
-        `value`."""
+        """Encoding of the arguments. After the closure has ended, the encoding of the output, or -1 if the output is in
+        `value`.
+        """
         self.inputs: tuple[tuple[Record | None, int, int, bool], ...] = ()
-        """For each input: its record in this session, or its number at the server; its offset in JSON arguments;
-        whether its bytes are a pickle."""
+        """A tuple for each input. The tuple contains the input's record in this session or its number on the server,
+        its offset in JSON arguments, and whether its bytes are a pickle.
+        """
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
         """Generation of the closure. If 0, the closure fails independently and belongs to no generation."""
         self.contents: Sequence[Any] = ()
-        """Blobs that `args` name."""
+        """Blobs that `args` refers to."""
         self.called: Called | None = None
         self.cancelled = False
-        """Whether this closure was cancelled individually. This is sent on each stream."""
+        """Whether this closure was cancelled individually. The cancellation is sent on each stream."""
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None
         self.error: ClosureError | None = None
         self.closure = 0
         self.references = 1
-        """Number of references: the handle, and unfinished closures that use the output."""
+        """Number of references to the output, from the handle and from unfinished closures."""
         self.waiters: list[Callable[[], None]] | None = None
         self.is_large = False
         """Whether the value was stored elsewhere when the closure ended."""
@@ -68,10 +70,10 @@ class Built:
         self.args = args
         self.name = name
         self.contents: Sequence[Any] = ()
-        """Blobs that `args` name."""
+        """Blobs that `args` refers to."""
         self.handle = 0
-        """Number of the value at the server, after the server has answered."""
+        """Number that identifies the value on the server, after the server has answered."""
         self.error: ClosureError | None = None
-        """The error, if the server has rejected the value."""
+        """The server's error if the server has rejected the value, otherwise None."""
         self.references = 1
         self.answered = threading.Event()

@@ -61,7 +61,7 @@ class RemoteValueStatus(enum.Enum):
     READY = "READY"
     """The call has ended with a result, or with an error of the function."""
     ABORTED = "ABORTED"
-    """The workers of the call were lost too often."""
+    """The worker of the call was lost too often."""
 
 
 class RemoteValue(Hints, Generic[T]):

@@ -25,7 +25,7 @@ ARGUMENT_BYTES_MAX = 32 << 20
 SERVER_WAIT = 1.0
 """Seconds to wait for the capabilities of the server, before the first call that can use them."""
 CALLABLES_MAX = 256
-"""Number of functions whose pickled form is kept."""
+"""Maximum number of functions whose pickled form is cached."""
 
 
 class Input(NamedTuple):
@@ -33,7 +33,7 @@ class Input(NamedTuple):
     offset: int
     """Position in JSON arguments at which the output is inserted."""
     pickled: bool
-    """Whether its bytes are a pickle."""
+    """Whether the bytes of the output are a pickle."""
 
 
 class Request:
@@ -53,11 +53,11 @@ class Request:
         """Outputs that are inserted into `args`, or sent next to them."""
         self.per_worker = per_worker
         self.contents = contents
-        """Blobs that `args` name."""
+        """Blobs that `args` refers to."""
         self.called = called
         """The callable that the function calls."""
         self.outputs: Sequence[RemoteValue[Any]] = ()
-        """Handles that keep `inputs`, if the arguments can be read again: see `arguments_of`."""
+        """Handles that keep `inputs` alive, if the arguments can be read again; see `arguments_of`."""
 
     def drop(self) -> None:
         """Drops the arguments to free memory."""
@@ -72,10 +72,10 @@ class Along(NamedTuple):
     output_in_bytes: bool = False
     """Whether the output cannot be an argument of other calls."""
     blobs: Blobs | None = None
-    """For large data, if it can be a blob."""
+    """Storage for large data, or None if blobs are not possible."""
     beside: Callable[[float], bool] = lambda timeout: False
-    """Returns whether the server accepts inputs next to arguments in bytes. Waits at most this number of seconds
-    for its answer.
+    """Returns whether the server accepts separate inputs for arguments in bytes. The parameter is the maximum number of
+    seconds to wait for the server's answer.
     """
     name: str = ""
     """Display name, in place of the name of the callable."""

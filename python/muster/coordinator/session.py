@@ -21,14 +21,14 @@ CANCEL_LIMIT = 10.0
 connection is restored.
 """
 CANCEL_AGAIN_LIMIT = 1.0
-"""The limit after a cancel that has given up, until the server answers one."""
+"""Limit in seconds after a cancel request that has given up, until the server answers a cancel request."""
 
 
 class Cancelled(NamedTuple):
     """The result of `cancel_queued`, as sets of closure tokens."""
 
     started: set[int]
-    """Closures that run or have ended."""
+    """Closures that are running or have ended."""
     left: set[int]
     """Closures that were not cancelled: those that have started, and those whose state is unknown."""
 

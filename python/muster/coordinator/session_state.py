@@ -87,7 +87,7 @@ class SessionState:
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.is_forked = False
-        """Whether this process was forked from the session's."""
+        """Whether this process was forked from the session's process."""
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:

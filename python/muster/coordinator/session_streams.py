@@ -23,7 +23,7 @@ from muster.objects.call import run_all
 log = logging.getLogger("muster.session")
 
 DROPS_WAIT = 0.05
-"""Seconds that released values wait, so that more can be sent together."""
+"""Seconds for which released values wait to be sent, so that more values can be sent together."""
 
 
 class SessionStreams(SessionState):

@@ -23,7 +23,7 @@ ASK_TIMEOUT = 1.0
 WORTH_ASKING = 0.5
 """Shortest timeout in seconds for which a failed wait asks the server for the reason."""
 ASKED_OF = 8
-"""Number of unfinished closures that a join asks about: the first ones."""
+"""Number of unfinished closures for which a join requests the reason, starting at the first closure."""
 
 
 class SessionWaits(SessionStreams):

@@ -32,7 +32,9 @@ STAYING_MAX = 8
 VIEWS_MAX = 32
 """Number of nested views that are followed to the owner of the bytes."""
 VALUE_BYTES_MAX = 1 << 30
-"""Bytes of a value from another host, which is stored in memory of this process. Equal to the limit of a blob."""
+"""Maximum size in bytes of a value from a different host, which is stored in memory of this process. Equal to the limit
+of a blob.
+"""
 
 
 def _check_size(size: int) -> None:
@@ -54,9 +56,9 @@ class _Staying(NamedTuple):
     until: float
     content: SharedContent
     source: Data | None
-    """The buffer that was stored, if it need not be compared again."""
+    """The stored buffer, or None if the buffer must be compared again."""
     watch: weakref.ref[Any] | None
-    """Reference to the owner of the bytes, or None if its end is not reported."""
+    """Weak reference to the owner of the bytes, or None if the garbage collection of the owner cannot be detected."""
 
 
 def _owner(data: Data) -> Any | None:

@@ -23,7 +23,7 @@ class Uploads:
         self._lock = threading.Lock()  # protects _values; it is also held while waiting for the server
         self._values: dict[str, PerWorkerValues] = {}
         self._named: dict[bytes, AnyContent] = {}
-        """Blobs of uploads for objects, which are needed when the task of the object connects."""
+        """Blobs of uploads for objects. The blobs are needed when the object's task connects."""
 
     def value(self, upload: Upload) -> PerWorkerValues:
         with self._lock:

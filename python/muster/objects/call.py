@@ -36,21 +36,21 @@ class Call:
         self.args = args
         self.ticket = ticket
         self.plain = plain
-        """Whether the answer is arrays or JSON, so that the object's process cannot make this process run code."""
+        """Whether the answer must be arrays or JSON, so that the object's process cannot make this process run code."""
         self.loads = loads
         """Decodes the answer of a call with JSON arguments. None if the answer has another encoding."""
         self.of = of
         self.answered = False
         self.raw: bytes = b""
         self.encoding = -1
-        """Encoding of `raw`. -1: the answer is in `value`."""
+        """Encoding of `raw`, or -1 if the answer is in `value`."""
         self.value: Any = None
         self.error: ClosureError | None = None
         self.waiters: list[Callable[[], None]] | None = None
         self.kept = kept
-        """Memory that the arguments name, until the call is answered."""
+        """Memory that the arguments refer to, until the call is answered."""
         self.views: dict[bytes, memoryview] | None = None
-        """Memory that the result names."""
+        """Memory that the result refers to."""
         self.tries = 0
 
 

@@ -31,16 +31,20 @@ log = logging.getLogger("muster.session")
 
 CALLS_MAX = 8192
 BYTES_MAX = 64 << 20
-"""Bytes of unanswered calls. Beyond that, callers wait. Callbacks cannot wait, so they have twice as much."""
+"""Maximum size in bytes of unanswered calls. Beyond this limit, callers wait. Callbacks cannot wait, so the limit for
+callbacks is twice as high.
+"""
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
 SLOT_KEPT = 1.0
 """Seconds that a function keeps its slot while it waits for a call. Releasing the slot at once would start further
 functions, which would train on older weights, although the object has its own thread and needs no slot. After this
-time the object may be waiting for a function that needs the slot."""
+time, the object may be waiting for a function that needs the slot.
+"""
 REPEATED_AFTER = 0.05, 2.0
-"""Seconds until calls for which the server had no room are sent again. They double each time, up to the second
-number."""
+"""Minimum and maximum number of seconds until calls are sent again for which the server had no room. The delay doubles
+each time.
+"""
 WARNED_EVERY = 10.0
 
 
@@ -51,7 +55,9 @@ class _Callbacks(threading.local):
 _callbacks = _Callbacks()
 """Whether this thread runs callbacks of calls whose results were taken on a separate thread."""
 _beside = Apart()
-"""Separate from the threads for values of closures, which can wait until a value has been computed again."""
+"""Threads for results of calls. They are separate from the threads for values of closures, which can wait until a value
+has been computed again.
+"""
 
 
 class Calls:
@@ -62,7 +68,7 @@ class Calls:
     """
 
     WHAT = "handle"
-    """The users' name of the object that makes the calls."""
+    """Public name of the object that makes the calls."""
 
     def __init__(self, wake: Callable[[], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._wake = wake
@@ -86,7 +92,7 @@ class Calls:
         self._over: str | None = None
         self._reader: int | None = None  # the thread that processes answers and runs their callbacks
         self.is_forked = False
-        """Whether this process was forked from the one that makes the calls."""
+        """Whether this process was forked from the process that makes the calls."""
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:

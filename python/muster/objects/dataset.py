@@ -15,7 +15,9 @@ from muster.worker.context import context
 
 ANY_EPOCH = 0xffffffff
 _HEAD = struct.Struct("<QIII")
-"""Header of a request for a split: closure, attempt, epoch, whether splits are returned whole. See objects.proto."""
+"""Header of a request for a split. Contains the closure, the attempt, the epoch, and whether splits are returned whole.
+See objects.proto.
+"""
 _DEALT = struct.Struct("<II")
 
 Read = Callable[[Any], Iterable[Any]]
@@ -24,7 +26,7 @@ Read = Callable[[Any], Iterable[Any]]
 class _Reading(threading.local):
     """The reading position of a function. Threads can share a handle, for example if functions capture the handle."""
     of: Any = None
-    """Closure and attempt."""
+    """Closure and attempt that are reading."""
     elements: Iterator[Any] | None = None
     split = 0
     passed: list[int]

@@ -220,7 +220,7 @@ class _Here(threading.local):
 
 
 here = _Here()
-"""Calls of the session whose functions and methods this thread executes. The worker sets it."""
+"""Calls of the session whose functions and methods this thread executes. Set by the worker."""
 _process: list[Calls] = []
 
 

@@ -31,20 +31,22 @@ from muster.objects.call import Call, Kept, Of
 log = logging.getLogger("muster.session")
 
 METHOD = "muster.large"
-"""No class has this method, because names of methods have no dot. Arguments: numbers of the caller's calls whose
-results have been received, 8 bytes each."""
+"""Name of a special method. No class has this method, because method names cannot contain a dot. The arguments are the
+numbers of the caller's calls whose results have been received, 8 bytes each.
+"""
 MIN = BLOB_MIN
 ASK_WITHIN = 1.0
 """Seconds that the first large call of each object waits for the answer of METHOD."""
 ASKED_MAX = 10_000
-"""Number of objects whose answer is remembered. Others are asked again."""
+"""Maximum number of objects whose answer is stored. All other objects are asked again."""
 TRIES = 3
-"""Attempts of a read whose result was lost before it was received."""
+"""Maximum number of attempts of a read whose result is lost before it is received."""
 BYTES_MAX = 1 << 30
-"""Bytes that are kept for unanswered calls. Beyond that, callers wait."""
+"""Maximum number of bytes that are kept for unanswered calls. Beyond this limit, callers wait."""
 SETTLE_WITHIN = 1.0
-"""Seconds within which calls must be answered at the end of this process. After that their arguments are stored at the
-server, because they must outlive this process."""
+"""Seconds within which calls must be answered at the end of this process. After this time, the arguments are stored on
+the server, because they must outlive this process.
+"""
 _NUMBER = struct.Struct("<Q")
 _MARKS = (arrays.MAGIC_ELSEWHERE, buffers.SHARED)
 

@@ -8,9 +8,9 @@ from typing import Any
 from muster.errors import FailureKind, UnavailableError
 
 NO_ROOM_FOR_CALL = 1
-"""The call was not executed."""
+"""The server had no room for the call, which was not executed."""
 NO_ROOM_FOR_VALUE = 2
-"""The call was executed."""
+"""The server had no room for the result of the call, which was executed."""
 SERVER_RESTARTED = 3
 """The object belonged to an earlier process of the server."""
 
@@ -20,8 +20,8 @@ NO_ROOM = frozenset((NO_ROOM_FOR_CALL, NO_ROOM_FOR_VALUE))
 READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
 REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
                               "adam_rows", "begin_cut", "end_cut", "muster.large"))
-"""Methods of variables, and the method of `large`, that may be executed after calls that were made later. Without
-room they are sent again, because callers do not wait for the answer of an update.
+"""Methods of variables, and the method of `large`, that may be executed after calls that were made later. If there is
+no room for such calls, they are sent again, because callers do not wait for the answer of an update.
 """
 
 

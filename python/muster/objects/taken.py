@@ -11,12 +11,15 @@ from typing import Any
 
 TAKEN_MAX = 256
 TAKEN_BYTES_MAX = 64 << 10
-"""Limits of the answers that the server keeps unnecessarily: their number, and their bytes."""
+"""Limits for the number and the total size of answers that the server keeps unnecessarily."""
 PER_MESSAGE = 4096
-"""Numbers in a message. The server accepts 16,384. The rest is sent in the next message."""
+"""Maximum number of acknowledgements in a message. The server accepts up to 16,384. The remaining acknowledgements are
+sent in the next message.
+"""
 UNHEARD_MAX = 65_536
-"""Limit of acknowledgements that were sent and may be lost; the oldest are dropped. It is never reached, because there
-are fewer calls in progress."""
+"""Maximum number of sent acknowledgements that may be lost. Beyond this limit, the oldest are dropped. The limit is
+never reached, because fewer calls are in progress.
+"""
 
 
 class Taken:

@@ -26,7 +26,7 @@ NAMED = 5
 """Number of largest files that the error message lists."""
 
 SECRETS = (".key", ".pem", ".token")
-"""Ends of the names of files that are probably secret."""
+"""Suffixes of the names of files that are probably secret."""
 
 log = logging.getLogger("muster.rest")
 TIME_OF_ALL = 315_532_800  # 1980-01-01, the earliest time that zip files can store

@@ -24,7 +24,7 @@ RETRY_SECONDS = 15.0
 _DO = "; start a server with 'muster serve', or pass another url= (MUSTER_URL)"
 
 SECONDS_MORE = 10.0
-"""Seconds that an answer may take beyond the requested wait."""
+"""Seconds that an answer can take in addition to the requested wait."""
 
 
 class ServerError(MusterError):
@@ -54,7 +54,7 @@ class NoServer(MusterError, ConnectionError):
     """Raised if no server answers at the address."""
 
     broke = False
-    """The server closed the connection before it answered. A refused connection does not set this."""
+    """Whether the server closed the connection before answering. False if the connection was refused."""
 
 
 class Http:

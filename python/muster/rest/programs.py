@@ -27,7 +27,7 @@ PUT_LIMIT = 1800.0
 """Seconds for the largest upload over a slow connection."""
 
 AWAY = (429, 503, 504)
-"""HTTP statuses of a log request if the worker does not answer now."""
+"""HTTP statuses of a log request while the worker does not answer."""
 
 PAGE = 1000
 

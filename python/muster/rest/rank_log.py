@@ -4,9 +4,8 @@ from __future__ import annotations
 from typing import Any, Callable, Iterator
 
 LOOKS = 5
-"""Number of consecutive times that the log of an ended attempt may be unknown before it counts as lost.
-
-The worker sends the last lines shortly after the end, unless the worker has failed.
+"""Number of consecutive failed reads after which the log of an ended attempt counts as lost. The worker sends the last
+lines shortly after the end, unless the worker has failed.
 """
 
 
@@ -20,7 +19,7 @@ class RankLog:
         self.rank = rank
         self.attempt = attempt
         self.complete = False
-        """Whether everything was read and no output will follow."""
+        """Whether the whole log was read and no output will follow."""
         self._offset = 0
         self._begun = ""  # beginning beginning of an unfinished line
         self._looks = 0

@@ -19,9 +19,9 @@ from muster.objects import arrays
 
 FORMAT = 1
 JSON = "json"
-"""Encoding of an object's state. Pickles have no such mark."""
+"""Encoding of an object's state that is stored as JSON. Pickles have no encoding mark."""
 DEPTH_MAX = 200
-"""Depth of JSON. Other readers have such limits."""
+"""Maximum nesting depth of JSON, because JSON readers limit the depth."""
 _NAME = re.compile(r"checkpoint-(\d+)(\.tmp)?$")
 Path = Union[str, "os.PathLike[str]"]
 Saved = tuple[str, Any]

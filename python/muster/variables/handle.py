@@ -13,11 +13,11 @@ from muster.variables.values import JoinedValue, OrPieces, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 
 WHOLE_MAX = 24 << 20
-"""Bytes up to which data is sent in one call. The limit of arguments and results is 32 MiB."""
+"""Maximum size in bytes of data in a single call. The limit of arguments and results is 32 MiB."""
 PIECE = 2 << 20
 
 ADAM = (0.9, 0.999, 1e-7)
-"""beta1, beta2, epsilon: the defaults of Keras."""
+"""Defaults of beta1, beta2 and epsilon, as in Keras."""
 
 
 def given(value: Any, dtype: Any) -> Any:

@@ -20,13 +20,13 @@ from muster.variables.sharded import ShardedVariable
 log = logging.getLogger("muster")
 
 WITH_SLOTS = 4
-"""Upper limit of the size of a variable with its slots, relative to the variable."""
+"""Maximum size of a variable with its slots, relative to the size of the variable."""
 AHEAD_BYTES = 32 << 20
-"""Bytes that are requested ahead of the data that is being written."""
+"""Number of bytes that are requested in advance while earlier data is being written."""
 AHEAD = 4
-"""Pieces of a large shard that are requested ahead."""
+"""Number of pieces of a large shard that are requested in advance."""
 DELETED_MAX = 10_000
-"""Number of remembered names of deleted things."""
+"""Maximum number of stored names of deleted objects."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject, DistributedDataset]
 _VARIABLES = (RemoteVariable, ShardedVariable)
 """Other handles have `save_state` and `load_state`."""
@@ -43,9 +43,9 @@ class Known:
         self._named: dict[str, Handle] = {}
         self._unnamed: dict[int, str] = {}
         self._deleted: collections.OrderedDict[str, None] = collections.OrderedDict()
-        """Names of deleted things."""
+        """Names of deleted objects."""
         self._restarted = False
-        """Whether something was lost or created again. Then the present content must not replace saved content."""
+        """Whether an object was lost or created again. If True, the current data must not replace saved data."""
         self._continued: set[str] = set()
         """Paths from which this coordinator has restored, or to which it has saved."""
 

@@ -16,12 +16,12 @@ from muster.variables.variable import CLASS_NAME, NAME, checked_dtype, checked_i
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
 ROW_MAX = 7 << 20
-"""Largest row, in bytes. A piece consists of whole rows. In a checkpoint one call also carries their momentum and
-Adam slots.
+"""Maximum size of a row in bytes. A piece consists of whole rows. In a checkpoint, a call also contains the momentum
+and Adam slots of its rows.
 """
 IN_SHARDS = "muster.ShardedVariable"
-"""Class of the index of a sharded variable. The index has the variable's name and stores the first row of each
-shard. So clients find the shards, and no other object can use the name.
+"""Class of the index of a sharded variable. The index has the variable's name and stores the first row of each shard.
+The index enables clients to find the shards, and prevents other objects from using the name.
 """
 
 

@@ -14,9 +14,9 @@ from muster.objects.calls import Calls
 from muster.objects.handle import CallValue
 
 WINDOW = 8
-"""Number of calls of one value that are in progress."""
+"""Maximum number of calls of a value that are in progress."""
 TOO_LARGE = "muster.ResultTooLarge"
-"""Type of the failure of a call whose result is too large for a call."""
+"""Failure type of a call whose result is too large for a single call."""
 Request = tuple[str, bytes]
 """A method and its arguments."""
 

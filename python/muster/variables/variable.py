@@ -17,9 +17,9 @@ STEPPED = ("float32", "float64")
 """Dtypes that optimizers can update. Steps on integers would be truncated."""
 FILLS = {"zeros": 0, "ones": 1}
 CUTS_MAX = 4
-"""Number of simultaneous copies for checkpoints of different coordinators."""
+"""Maximum number of simultaneous copies for checkpoints of different coordinators."""
 LARGE = 1 << 20
-"""Bytes above which an answer stays in memory, if the caller accepts that."""
+"""Size in bytes above which an answer stays in shared memory, if the caller supports shared memory."""
 Cut = tuple[Any, dict[str, Any], int]
 """An array, its slots and their version."""
 
@@ -27,7 +27,7 @@ Cut = tuple[Any, dict[str, Any], int]
 class Shown(NamedTuple):
     answer: Encoded
     names: list[bytes]
-    """Names of the memory of the answer."""
+    """Names of the shared memory that contains the answer."""
     shelf: Shelf
 
 
@@ -92,7 +92,7 @@ class Variable:
         self._cuts: collections.OrderedDict[int, Cut] = collections.OrderedDict()
         self._last_cut = 0
         self._shown: Shown | None = None
-        """The answer of `read`, until the content changes."""
+        """The answer of `read`, until the array changes."""
 
     def read(self) -> Encoded:
         """Returns the array. A large array is copied only once between two changes, and all readers share the copy."""
