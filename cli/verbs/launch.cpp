@@ -141,8 +141,8 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_rest_options(*verb, o->rest);
   verb->footer(
       "The command begins at the first word that is not a flag, or after --. Without --, a .py\n"
-      "file is run by python3 -u; the file must be part of --upload or --working-dir. Only workers\n"
-      "with --allow-programs run programs. Each line of output begins with the number of its rank.\n"
+      "file is run by python3 -u; the file must be part of --upload or --working-dir. Only\n"
+      "workers with --allow-programs run programs. Each line of output begins with its rank.\n"
       "Press Ctrl-C to stop the program, and again to cancel it. --upload skips the files listed\n"
       "in .musterignore files, or in .gitignore files if there are no .musterignore files.\n"
       "Examples:\n"

@@ -1,4 +1,4 @@
-"""TensorFlow's distribute coordinator, which runs one function in every task of a cluster. See
+"""TensorFlow's distribute coordinator, which runs a function in every task of a cluster. See
 `run_distribute_coordinator`.
 """
 from muster.distribute.context import WorkerContext, get_current_worker_context

@@ -8,7 +8,7 @@ import re
 from typing import Any, Mapping
 
 Cluster = dict[str, dict[int, str]]
-"""Addresses by job and index. If empty, the program runs without a cluster."""
+"""Addresses by job and index. If there are no addresses, the program runs without a cluster."""
 JOBS = ("chief", "worker", "ps", "evaluator")
 
 
@@ -62,9 +62,7 @@ class TfConfig:
 
 
 def tf_config(environment: Mapping[str, str]) -> TfConfig:
-    """Returns the parsed contents of TF_CONFIG. Raises ValueError if they are invalid; the message contains the invalid
-    field.
-    """
+    """Parses TF_CONFIG. Raises ValueError if TF_CONFIG is invalid; the message contains the invalid field."""
     text = environment.get("TF_CONFIG")
     if text is None:
         return TfConfig()
@@ -90,8 +88,8 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
 
 
 def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = None) -> None:
-    """Raises ValueError if the jobs cannot be combined or the cluster does not contain the task. An evaluator need not
-    be in the cluster.
+    """Raises ValueError if the jobs cannot be combined or the cluster does not contain the task. The task of an
+    evaluator does not have to be in the cluster.
     """
     for job in cluster:
         if job not in JOBS:
@@ -137,8 +135,8 @@ def trainers(cluster: Cluster) -> list[tuple[str, int]]:
 
 
 def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bool:
-    """Returns whether the task acts as the chief. This is true for a task without a cluster, the chief, an evaluator,
-    and the first worker of a cluster without a chief.
+    """Returns whether the task acts as the chief. The chief, evaluators, tasks without a cluster, and the first worker
+    of a cluster without a chief act as the chief.
     """
     if not cluster or task_type in (None, "chief", "evaluator"):
         return True
@@ -146,7 +144,7 @@ def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bo
 
 
 def seen_by(cluster: Cluster, task_type: str) -> Cluster:
-    """Returns the part of the cluster that a task's server knows. For an evaluator, this part contains all evaluators;
-    for any other task, it contains all tasks that are not evaluators.
+    """Returns the part of the cluster that a task's server knows. The server of an evaluator knows all evaluators; any
+    other server knows all tasks that are not evaluators.
     """
     return {job: tasks for job, tasks in cluster.items() if (job == "evaluator") == (task_type == "evaluator")}

@@ -21,12 +21,12 @@ class WorkerContext:
     ``wait_for_other_workers`` and ``stop_requested`` can be called from any thread until the call ends.
 
     Attributes:
-        task_type: Job of the task. None if there is no cluster, or if the function runs for the whole cluster.
-        task_id: Index of the task. None if `task_type` is None.
-        num_workers: Number of chiefs and workers. 0 if there is no cluster.
+        task_type: Job of the task, or None if there is no cluster or the function runs for the whole cluster.
+        task_id: Index of the task, or None if `task_type` is None.
+        num_workers: Number of chiefs and workers, or 0 if there is no cluster.
         is_chief: Whether the task is the chief.
-        master_target: Master of the task, such as "grpc://host:port". If the function runs for the whole cluster: the
-            master of the chief or of worker 0. "" for an evaluator or if there is no cluster.
+        master_target: Master of the task, such as "grpc://host:port". If the function runs for the whole cluster, this
+            is the master of the chief or of worker 0. Empty for an evaluator and if there is no cluster.
     """
 
     def __init__(self, strategy: Any, cluster: Cluster, task_type: str | None, task_id: int | None, *,
@@ -45,15 +45,16 @@ class WorkerContext:
         """Number of chiefs and workers. 0 without a cluster."""
         self.is_chief = is_chief(cluster, task_type, task_id)
         self.master_target = self._master(rpc_layer)
-        """"grpc://host:port" of the task. For the whole cluster: of the chief or worker 0. Empty without a cluster and
-        for an evaluator."""
+        """Master such as "grpc://host:port" of the task. For the whole cluster, the master of the chief or of worker 0.
+        Empty without a cluster and for an evaluator.
+        """
         self._barrier, self._stop = barrier, stop
         self._warned = False
 
     @property
     def cluster_spec(self) -> Cluster:
-        """Returns a new copy of the cluster: addresses by job and index. The copy is empty if the program runs without
-        a cluster.
+        """Returns a new copy of the cluster, which contains the addresses by job and index. The copy is empty if the
+        program runs without a cluster.
         """
         return copy.deepcopy(self._cluster)
 
@@ -81,18 +82,18 @@ class WorkerContext:
 
     @property
     def has_barrier(self) -> bool:
-        """Returns whether `wait_for_other_workers` really waits at a barrier."""
+        """Returns whether `wait_for_other_workers` waits at a barrier. If False, the method returns immediately."""
         return self._barrier is not None
 
     def wait_for_other_workers(self) -> None:
         """Waits until all chiefs and workers have called this method.
 
-        If each task is its own process and has no agent, there is no barrier. The method then returns immediately, as
-        in TensorFlow, and logs once that it does not wait.
+        If each task is a separate process without an agent, there is no barrier. The method then returns immediately,
+        as in TensorFlow, and logs once that it does not wait.
 
         Raises:
-            threading.BrokenBarrierError: Another task has failed, has returned or has not arrived in time.
-            AgentError: There is an agent, and `muster.Agent.barrier` has raised this error.
+            threading.BrokenBarrierError: Another task has failed, has returned or has not reached the barrier in time.
+            AgentError: `muster.Agent.barrier` of the task's agent has raised this error.
         """
         if self._barrier is not None:
             self._barrier()
@@ -104,8 +105,8 @@ class WorkerContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Returns whether the function should return, because another task has failed or has reached the end of the
-        data. In an independent worker, the agent of the task reports this.
+        """Returns whether the function should return because another task has failed or has reached the end of the
+        data. In an independent worker, the task's agent provides this information.
         """
         return self._stop()
 
@@ -114,16 +115,16 @@ class WorkerContext:
                         max_wait_secs: float = 7200) -> SessionCreator:
         """Returns a session creator for this function. For example: ``c.session_creator(scaffold).create_session()``.
 
-        The function acts as the chief if there is no strategy, or if `should_init` of the strategy is True. The chief
-        calls ``scaffold.init``, or ``scaffold.restore`` with the checkpoint. The other functions wait until
+        The function acts as the chief if there is no strategy, or if the strategy's `should_init` is True. The chief
+        calls ``scaffold.init``, or ``scaffold.restore`` with the checkpoint. All other functions wait until
         ``scaffold.ready`` returns True.
 
         Args:
             scaffold: Functions that prepare the job.
-            config: Configuration of the session. The configuration of the task overrides it.
+            config: Configuration of the session. The configuration of the task has precedence.
             checkpoint_dir: Directory with the checkpoint to restore.
             checkpoint_filename_with_path: Path of the checkpoint to restore.
-            max_wait_secs: Seconds to wait in total for the server and the chief.
+            max_wait_secs: Total time in seconds to wait for the server and the chief.
 
         Raises:
             ValueError: Both a checkpoint directory and a checkpoint path are given, or the scaffold has no `restore`.
@@ -165,8 +166,8 @@ class WorkerContext:
                 f"task_id: {self.task_id}]")
 
     def __enter__(self) -> WorkerContext:
-        """Makes this context the current context of the thread. Raises RuntimeError if the thread is already running a
-        worker function.
+        """Sets this context as the current context of the thread. Raises RuntimeError if the thread is already running
+        a worker function.
         """
         outer = get_current_worker_context()
         if outer is not None:

@@ -1,5 +1,5 @@
-"""The modes of run_distribute_coordinator. A mode determines which functions run, for which tasks, on which threads and
-with which servers.
+"""The modes of run_distribute_coordinator. A mode determines which functions run, and the tasks, threads and servers of
+these functions.
 """
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
                                stop_grace: float = 120.0, environment: Mapping[str, str] | None = None) -> Any:
     """Runs ``worker_fn(strategy)`` in the tasks of a cluster.
 
-    The cluster and the task are taken from the arguments, otherwise from TF_CONFIG (`muster run` and `muster launch`
-    set it), otherwise from the strategy's resolver, for example one from `muster.resolver`.
+    The cluster and the task are taken from the arguments, otherwise from TF_CONFIG, otherwise from the strategy's
+    resolver. `muster run` and `muster launch` set TF_CONFIG, and `muster.resolver` returns a resolver.
     docs/distribute-coordinator.md describes the modes. In the function, ``get_current_worker_context()`` returns a
     description of the task. The first error stops the other tasks and is raised.
 
@@ -40,7 +40,7 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
         worker_fn: Function that is called with a configured copy of the strategy.
         strategy: A ``muster.distribute.Strategy``, an object with the same members, or a TensorFlow strategy. If None,
             the function runs once for each chief and worker.
-        eval_fn: Function for an evaluator. None: `worker_fn`.
+        eval_fn: Function for an evaluator. None means `worker_fn`.
         eval_strategy: Strategy for an evaluator. If None, the evaluator runs without a strategy.
         mode: With ``"standalone_client"``, this process runs the functions of all tasks. With ``"independent_worker"``,
             each task calls `run_distribute_coordinator`.
@@ -48,21 +48,21 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
         task_type: Job of this process.
         task_id: Index of this process in its job.
         session_config: Configuration for sessions, as a dict.
-        rpc_layer: Protocol of a master, which is the text before ``://``.
+        rpc_layer: Protocol of a master address, which precedes ``://``.
         servers: Function that creates the servers of tasks. If None, a task that only runs a server becomes a worker of
-            the Muster server in MUSTER_COORDINATOR; a task that runs the function has no server.
+            the Muster server in MUSTER_COORDINATOR, and a task that runs the function has no server.
         agent: A connected ``muster.Agent`` of this task. Independent workers use it in ``wait_for_other_workers``.
         barrier_timeout: Seconds that ``wait_for_other_workers`` waits for the other tasks.
-        stop_grace: Seconds within which the other functions must return after a function has failed.
+        stop_grace: Seconds that the other functions have to return after a function has failed.
         environment: Mapping to use instead of ``os.environ``.
 
     Returns:
-        The result of the function if there is a cluster and the function runs once on this thread, otherwise None. In a
-            task that only runs a server, the call returns when the server has stopped.
+        The result of the function if there is a cluster and the function runs once on this thread, otherwise None. A
+            task that only runs a server returns when the server has stopped.
 
     Raises:
         ValueError: The cluster or the task is invalid. Nothing was started.
-        RuntimeError: The call was made in a worker function, or functions are still running after `stop_grace`.
+        RuntimeError: A worker function has made this call, or functions are still running after `stop_grace`.
 
     Example:
         ```python
@@ -93,8 +93,8 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
 
 def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> Any:
-    """Returns a configured copy of the strategy, or None if there is no strategy. Only evaluation functions are allowed
-    to run without a strategy.
+    """Returns a configured copy of the strategy, or None if there is no strategy. Only evaluation functions can run
+    without a strategy.
     """
     if strategy is None:
         return None
@@ -107,7 +107,9 @@ def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> 
 def _prepared(job: Job, part: Part, task: Task, *,
               stop: Callable[[], bool] = lambda: False, barrier: Callable[[], None] | None = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
-    """Returns a function that runs a part once. The copy of the strategy is configured before `_prepared` returns."""
+    """Returns a function that runs a part once. The part's copy of the strategy is configured before `_prepared`
+    returns.
+    """
     config = copy.deepcopy(job.session_config)
     f, own = part[0], _configured(part[1], job, task, config)
     context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,
@@ -162,8 +164,8 @@ def _run_in_graph(job: Job) -> Any:
 
 
 def _server_config(job: Job) -> ServerConfig:
-    """Returns the configuration of the task's server. The configuration has no device filters, because any strategy can
-    use the server.
+    """Returns the configuration of the task's server. The configuration contains no device filters, because any
+    strategy can use the server.
     """
     config = copy.deepcopy(job.session_config)
     kind, index = job.task[0] or "", job.task[1] or 0
@@ -173,8 +175,8 @@ def _server_config(job: Job) -> ServerConfig:
 
 
 def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> StandardServer | None:
-    """Returns the server of this process, or None. If the strategy has already started a server, this server is
-    returned.
+    """Returns the server of this process, or None if there is no server. If the strategy has already started a server,
+    returns this server.
     """
     running = running_server(job.work[1])
     make = job.servers or otherwise
@@ -205,8 +207,8 @@ def _run_independent(job: Job) -> Any:
 
 
 def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
-    """Returns the barrier of the job. Raises ValueError if the agent belongs to another task, because it would arrive
-    in place of that task.
+    """Returns the barrier of the job. Raises ValueError if the agent belongs to another task, because the agent would
+    enter the barrier in place of that task.
     """
     if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # "task:…": the name is unknown
         raise ValueError(f"agent: its task is {agent.task}, but this process is {name_of(job.task)}")

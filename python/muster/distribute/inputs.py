@@ -1,5 +1,5 @@
-"""The inputs of run_distribute_coordinator. They are taken from the arguments, TF_CONFIG and the strategy's resolver,
-in this order, and checked.
+"""Reads and checks the inputs of run_distribute_coordinator. The sources are the arguments, TF_CONFIG and the
+strategy's resolver, in this order.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Part = tuple[Callable[[Any], Any], Any]
 
 class CoordinatorMode(str, enum.Enum):
     STANDALONE_CLIENT = "standalone_client"
-    """One process runs the functions of all tasks. The other processes run standard servers."""
+    """A single process runs the functions of all tasks. All other processes run standard servers."""
     INDEPENDENT_WORKER = "independent_worker"
     """Every task runs the distribute coordinator."""
 

@@ -1,5 +1,5 @@
-"""The server that a task runs for the other tasks. In Muster this server is a worker, which connects to a Muster server
-under the task's type and index. The task's own address is not used.
+"""The server that a task runs for the other tasks. In Muster, this server is a worker, which connects to a Muster
+server with the task's type and index. The task's own address is not used.
 """
 from __future__ import annotations
 
@@ -39,14 +39,16 @@ class StandardServer:
 @dataclasses.dataclass(frozen=True)
 class ServerConfig:
     cluster: Cluster
-    """The tasks that the server knows: for an evaluator only evaluators, otherwise all others."""
+    """The tasks that the server knows. The server of an evaluator knows all evaluators; any other server knows all
+    other tasks.
+    """
     task_type: str
     task_id: int
     session_config: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """For factories that use it. Workers ignore it."""
+    """Protocol for factories of other servers. Workers ignore this field."""
     rpc_layer: str = ""
     environment: str = ""
-    """``"google"``: the task has a running server."""
+    """``"google"`` if the task already has a running server."""
 
     @property
     def target(self) -> str:
@@ -58,17 +60,17 @@ Factory = Callable[[ServerConfig], StandardServer]
 
 def worker_servers(server: str | None = None, functions: Callable[[Worker], None] | None = None,
                    **options: Any) -> Factory:
-    """Returns a factory of standard servers. Each of these servers is a worker of a Muster server.
+    """Returns a factory for standard servers. Each of these servers is a worker of a Muster server.
 
-    In the environment "google", the servers do not start a worker, and only wait for `stop`.
+    In the environment "google", a server does not start a worker and only waits for `stop`.
 
     Args:
-        server: Address of the Muster server. None: MUSTER_COORDINATOR.
+        server: Address of the Muster server. None means the address in MUSTER_COORDINATOR.
         functions: Function that is called with each worker, to register the functions of this task.
-        **options: Options of muster.Worker.
+        **options: Options of `muster.Worker`.
 
     Raises:
-        ValueError: Raised when a server is created, if no Muster server is set or the cluster does not contain the
+        ValueError: When the factory creates a server: no Muster server is set, or the cluster does not contain the
             task.
     """
 
@@ -178,11 +180,11 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
 
 def run_standard_server(session_config: Mapping[str, Any] | None = None, *, servers: Factory | None = None,
                         environment: Mapping[str, str] | None = None) -> StandardServer:
-    """Starts the server of the task that TF_CONFIG describes, unless this thread has already started it.
+    """Starts the server of the task that TF_CONFIG describes, unless this thread has already started the server.
 
     Args:
         session_config: Configuration for sessions, as a dict.
-        servers: Function that creates the server. None: `worker_servers`.
+        servers: Function that creates the server. None means a function from `worker_servers`.
         environment: Mapping to use instead of ``os.environ``.
 
     Raises:
@@ -204,7 +206,7 @@ def run_standard_server(session_config: Mapping[str, Any] | None = None, *, serv
 
 
 def end_standard_server_of_this_thread() -> None:
-    """Stops the server that this thread has started, if there is one."""
+    """Stops the server that this thread has started. Does nothing if the thread has not started a server."""
     kept = getattr(_mine, "kept", None)
     _mine.kept = None
     if kept is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("muster.distribute")
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 2.0
-"""Seconds between two calls of `ready`. They double up to LONGEST_PAUSE."""
+"""Initial pause in seconds between two calls of `ready`. The pause doubles up to LONGEST_PAUSE."""
 
 
 class WorkerSession:
@@ -31,7 +31,7 @@ class WorkerSession:
         self._task = task
 
     def on_own_task(self) -> Scheduling:
-        """Returns the coordinator with an option that runs calls on the function's own task.
+        """Returns the coordinator with an option that runs calls on the task of this function.
 
         The task must run a server; see `servers` of `muster.run_distribute_coordinator`. If there is no cluster,
         or the function runs for the whole cluster, calls run on any task.
@@ -56,12 +56,12 @@ class Scaffold:
     init: Callable[[WorkerSession], Any] | None = None
     """Function that the chief calls once for each session."""
     ready: Callable[[WorkerSession], bool] | None = None
-    """Function that returns whether `init` has run. The other functions call it until it returns True. If None, they do
-    not wait.
+    """Function that returns whether `init` has run. The other worker functions call `ready` until the result is True.
+    If `ready` is None, they do not wait.
     """
     restore: Callable[[WorkerSession, str], bool] | None = None
-    """Function that the chief calls instead of `init` if a checkpoint is set. It returns False if the directory
-    contains no checkpoint; in this case `init` is called.
+    """Function that the chief calls instead of `init` if a checkpoint is set. If the directory contains no checkpoint,
+    `restore` returns False and `init` is called.
     """
 
 
@@ -87,7 +87,7 @@ class SessionCreator:
             raise ValueError("a checkpoint is set, but the scaffold has no restore function")
 
     def create_session(self) -> WorkerSession:
-        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the other functions wait
+        """Connects to the server in MUSTER_COORDINATOR. The chief then prepares the job, and the other functions wait
         until the job is ready.
 
         Returns:
@@ -96,7 +96,7 @@ class SessionCreator:
         Raises:
             UnavailableError: No server answered within `max_wait_secs`.
             WaitTimeout: The chief did not prepare the job within `max_wait_secs`.
-            FileNotFoundError: The checkpoint file was not found or not restored.
+            FileNotFoundError: The checkpoint file was not found or could not be restored.
         """
         from muster.coordinator.cluster_coordinator import ClusterCoordinator
 

@@ -14,7 +14,9 @@ class Strategy:
     """
 
     between_graph: bool = True
-    """Whether the worker function runs once for each chief and worker. If False, it runs once for the whole cluster."""
+    """Whether the worker function runs once for each chief and worker. If False, the function runs once for the whole
+    cluster.
+    """
 
     # These attributes are read from a configured copy.
     should_init: bool = True
@@ -22,29 +24,29 @@ class Strategy:
     should_save_summary: bool = True
 
     def copy(self) -> Any:
-        """Returns a deep copy, which shares no state with the copies of other tasks."""
+        """Returns a deep copy that shares no state with the copies of other tasks."""
         return copy.deepcopy(self)
 
     def configure(self, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
                   task_id: int | None) -> None:
-        """Configures the strategy for a task. The method can change both the strategy and the session configuration.
+        """Configures the strategy for a task. This method can change both the strategy and the session configuration.
 
         Args:
             session_config: Configuration for sessions.
-            cluster: The cluster. None for an evaluator, or if there is no cluster.
-            task_type: Job of the task. None if `cluster` is None, or if the function runs for the whole cluster.
-            task_id: Index of the task. None if `task_type` is None.
+            cluster: The cluster, or None for an evaluator or if there is no cluster.
+            task_type: Job of the task, or None if `cluster` is None or the function runs for the whole cluster.
+            task_id: Index of the task, or None if `task_type` is None.
         """
 
     def running_server(self) -> StandardServer | None:
-        """Returns the server of this process if the strategy has started it, otherwise None. If a server is returned,
-        Muster starts no other server in this process.
+        """Returns the server that the strategy has started in this process, or None. If a server is returned, Muster
+        does not start a server in this process.
         """
         return None
 
     def resolver(self) -> Any:
-        """Returns a resolver, for example one from `muster.resolver`, or None. The resolver is used if neither
-        the arguments nor TF_CONFIG describe a cluster.
+        """Returns a resolver, for example from `muster.resolver`, or None. The resolver is used if neither the
+        arguments nor TF_CONFIG describe a cluster.
         """
         return None
 
@@ -56,7 +58,7 @@ _OF_TENSORFLOW = {"between_graph": "experimental_between_graph", "should_init": 
 
 def trait(strategy: Any, name: str) -> bool:
     """Returns a flag of a strategy: `between_graph`, `should_init`, `should_checkpoint` or `should_save_summary`.
-    TensorFlow's strategies have these flags in `extended`.
+    TensorFlow's strategies store these flags in `extended`.
 
     Raises:
         TypeError: The object is not a strategy.
@@ -98,9 +100,7 @@ def running_server(strategy: Any) -> StandardServer | None:
 
 
 def resolver_of(strategy: Any) -> Any:
-    """Returns the resolver of a strategy, or None. In TensorFlow's strategies, `cluster_resolver` contains the
-    resolver.
-    """
+    """Returns the resolver of a strategy, or None. TensorFlow's strategies store the resolver in `cluster_resolver`."""
     if hasattr(strategy, "resolver"):
         return strategy.resolver()
     return getattr(strategy, "cluster_resolver", None)

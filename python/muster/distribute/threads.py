@@ -9,9 +9,9 @@ log = logging.getLogger("muster.distribute")
 
 
 class EndOfData(Exception):
-    """Raised by a worker function at the end of its data. A standalone client then asks the other functions to stop,
-    without an error. No other exception has this meaning. In independent-worker mode, the exception propagates to the
-    caller.
+    """Raised by a worker function when it reaches the end of its data. A standalone client then asks the other
+    functions to stop, without an error. No other exception has this effect. In independent-worker mode, the exception
+    propagates to the caller.
     """
 
 
@@ -65,8 +65,8 @@ class Barrier:
 
 
 class Threads:
-    """A group of threads with a common stop event. The first error in a thread sets the stop event. The end of the
-    ``with`` block waits until the threads have ended.
+    """A group of threads with a common stop event. The first error in a thread sets the stop event. Leaving the
+    ``with`` block waits until all threads have finished.
     """
 
     def __init__(self, grace: float, on_stop: Callable[[str], None] = lambda why: None) -> None:
@@ -81,7 +81,7 @@ class Threads:
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        """Waits until the threads have ended, at most `grace` seconds. Raises the first error, or RuntimeError if
+        """Waits at most `grace` seconds until the threads have finished. Raises the first error, or RuntimeError if
         threads are still running.
         """
         if error is not None:  # Ctrl-C was pressed, or a signal handler raised an exception
@@ -139,8 +139,8 @@ class Threads:
         self._on_stop(why)
 
     def wait(self) -> None:
-        """Waits until all threads have ended, or until a thread has stopped the other threads. Call this method in the
-        ``with`` block, which handles interruptions.
+        """Waits until all threads have finished, or until a thread has stopped the other threads. Call this method in
+        the ``with`` block, which handles interruptions.
         """
         with self._changed:
             self._changed.wait_for(lambda: self.stop.is_set() or not self._running)

@@ -1,1 +1,1 @@
-"""A server and workers on this machine, which exit with the program."""
+"""Runs a server and workers on this machine until the program exits."""

@@ -1,4 +1,4 @@
-"""A server and workers on this machine, which exit with the program."""
+"""Runs a server and workers on this machine until the program exits."""
 from __future__ import annotations
 
 import contextlib
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from muster.worker.options import LocalWords
 
 START_TIMEOUT = 30.0
-"""Seconds for the workers to connect."""
+"""Seconds that the workers have to connect."""
 
 
 _TLS = {f"MUSTER_{verb}{name}" for verb in ("", "SERVE_")
         for name in ("TLS_CERT", "TLS_KEY", "TLS_CLIENT_CA", "TLS_CLIENT_REQUIRED", "CA", "CERT", "KEY")}
-"""TLS settings in the environment that concern other servers."""
+"""Environment variables with the TLS settings of other servers."""
 _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 
 
 class LocalCluster(Hints):
     """A server on free ports and workers on this machine.
 
-    The cluster stops when it is closed, when the program has no reference to the cluster or to any of its coordinators,
-    or when the program exits or crashes. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals
-    `workers` from the first call on. If a worker crashes, the process that replaces it has the same index.
+    The cluster stops when you close it, when the program exits or crashes, or when the program has no reference to the
+    cluster or its coordinators. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals `workers`
+    from the first call on. If a worker crashes, the replacement process has the same index.
 
     The cluster runs the program ``muster`` at the path in MUSTER_BINARY, otherwise the program in this package,
     otherwise the program in PATH.
 
     Args:
-        workers: Number of workers, each with its own process.
-        threads: If set, the cluster has a single worker with this number of threads, and `workers` is ignored.
+        workers: Number of workers, each of which is a separate process.
+        threads: If set, the cluster has a single worker with this many threads, and `workers` is ignored.
         modules: Modules that the workers import, to register their functions.
         server: Additional arguments of ``muster serve``. With ``["--log-level", "info"]``, the server log is shown.
         **options: Options of `muster.WorkerOptions`, and `pickled` and `gpus` of `muster.Worker`.
@@ -124,15 +124,15 @@ class LocalCluster(Hints):
 
     def coordinator(self, *, upload: Sequence[Uploadable] = (),
                     **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
-        """Opens a coordinator of this cluster. The cluster runs at least until the coordinator and its values are no
-        longer referenced.
+        """Opens a coordinator of this cluster. The cluster runs at least as long as the program refers to the
+        coordinator or its values.
 
         Args:
             upload: Modules for all calls of the coordinator. See `ClusterCoordinator.options`.
             **options: Options of `muster.CoordinatorOptions`.
 
         Returns:
-            The coordinator, which uses TLS only if `options` contain TLS files.
+            The coordinator, which uses TLS only if `options` contains TLS files.
         """
         plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
         plaintext.update(options)
@@ -145,7 +145,8 @@ class LocalCluster(Hints):
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
-        """Stops the cluster and ends the sessions of its coordinators and executors. Has no effect in a forked process.
+        """Stops the cluster and closes the sessions of its coordinators and executors. Has no effect in a forked
+        process.
         """
         if self._close.alive and os.getpid() == self._program:
             end_sessions(self.address, f"the LocalCluster at {self.address} was closed")

@@ -1,12 +1,13 @@
 """The supervisor process of a LocalCluster, which runs the server and the workers.
 
-The supervisor stops the server and the workers and exits when the program requests it, closes the supervisor's standard
-input, or has exited. A forked process can keep the other end of the pipe open, so the supervisor also watches the
+The supervisor stops the server and the workers and then exits when the program sends a request, closes the supervisor's
+standard input, or exits. A forked process can keep the other end of the pipe open, so the supervisor also watches the
 program itself.
 
-The argument is a JSON object with binary (path of the program `muster`), server (arguments of `muster serve`), worker
-(options of muster.Worker) and program (process id of the Python program). When everything is ready, the supervisor
-prints one line of JSON with the addresses. After a failure it prints a line with the error.
+The argument is a JSON object with the members binary (path of the program `muster`), server (arguments of `muster
+serve`), worker (options of muster.Worker) and program (process id of the Python program). When the server and the
+workers are ready, the supervisor prints the addresses as a line of JSON. After a failure, the supervisor prints a line
+with the error.
 """
 from __future__ import annotations
 

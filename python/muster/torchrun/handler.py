@@ -25,9 +25,8 @@ log = logging.getLogger("muster.torchrun")
 STORE_SECONDS = 300.0  # torch's own default timeout for store calls
 CONNECT_SECONDS = 30.0
 MORE_SECONDS = 15.0
-"""Seconds that all nodes of a round have to arrive in its key space, in addition to the time after which a node counts
-as
-dead.
+"""Seconds that all nodes of a round have to connect to the round's key space, in addition to the time after which a
+node counts as dead.
 """
 
 
@@ -136,8 +135,8 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         return dist.PrefixStore("torchrun", store)
 
     def _meet(self, world: Decision) -> Any:
-        """Returns the store once all nodes of this round have connected to its key space. Returns None if some nodes
-        have not connected in time.
+        """Returns the store once all nodes of this round have connected to the round's key space. Returns None if some
+        nodes have not connected in time.
         """
         store, self._store = self._store or self._connect(), None
         until = time.monotonic() + self._meet_seconds
@@ -167,7 +166,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
 
 
 def _url(endpoint: str) -> str | None:
-    """Converts "HOST", "HOST:PORT", "https://HOST:PORT", or several of these separated by commas, to URLs."""
+    """Converts a comma-separated list of "HOST", "HOST:PORT" or "https://HOST:PORT" to URLs."""
     def whole(one: str) -> str:
         return one if re.search(r":\d+/?$", one) else one.rstrip("/") + ":8477"
 

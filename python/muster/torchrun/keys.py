@@ -1,4 +1,4 @@
-"""Access over REST to the keys of a cluster that the rounds use, and to the cluster's torch.distributed store."""
+"""Provides REST access to the keys of a cluster that the rounds use, and to the cluster's torch.distributed store."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from muster.rest.coordination import CoordinationClient
 class Entry(NamedTuple):
     value: bytes
     changed: float
-    """Time of the last change in seconds, by the server's clock."""
+    """Time of the last change in seconds, measured by the server's clock."""
 
 
 class Keys(CoordinationClient):
@@ -22,7 +22,7 @@ class Keys(CoordinationClient):
         return bool(self._put(key, value, {})["created"])
 
     def begin_attempt(self) -> None:
-        """Starts a new key space: clients that connect to the store from now on find an empty store."""
+        """Starts a new key space. Clients that connect to the store from now on find an empty store."""
         self._http.json("POST", self._at + "/torch/attempts", {})
 
     def store_address(self) -> tuple[str, int]:

@@ -3,12 +3,11 @@
 Each node regularly writes its own key ``torchrun/JOB/nodes/NODE`` with the round that it wants to join. Other keys
 below ``torchrun/JOB/``:
 
-- ``rounds/N``: the nodes of round N; empty if the job is closed. Written only once, by the first node that decides.
+- ``rounds/N``: the nodes of round N; empty if the job is closed. Only the first node that decides writes this key.
 - ``wanted/N``: a request to the nodes of round N - 1 to join round N.
 - ``ready/N``: exists once the empty key space of round N has been created.
 
-Whether a node is alive is determined only by the server's clock: by the time at which the node's key was last written.
-All values are JSON.
+A node counts as alive if its key was written recently according to the server's clock. All values are JSON.
 """
 from __future__ import annotations
 
@@ -29,19 +28,19 @@ ROOT = "torchrun/"
 PAUSE = 0.5
 """Seconds between two reads of the keys while waiting for a round."""
 ROUNDS_KEPT = 16
-"""Number of rounds whose keys are kept. A node that misses more rounds may write an old one again; it reads the keys
-after writing.
+"""Number of rounds whose keys are kept. A node that misses more rounds may write the key of an old round again; the
+node reads the keys after writing.
 """
 
 log = logging.getLogger("muster.torchrun")
 
 
 class Closed(MusterError):
-    """Raised if the job has ended, or a node has closed it."""
+    """Raised if the job is complete or a node has closed the job."""
 
 
 class TimedOut(MusterError):
-    """Raised if too few nodes arrived in time."""
+    """Raised if too few nodes joined in time."""
 
 
 class Broken(MusterError):
@@ -75,7 +74,7 @@ class Settings:
 
 
 class Decision(NamedTuple):
-    """The decision for a round. `nodes` are in the order of their ranks; empty if the job is closed."""
+    """The decision for a round. `nodes` is ordered by rank, and empty if the job is closed."""
 
     number: int
     nodes: list[str]
@@ -85,9 +84,9 @@ class Decision(NamedTuple):
 class Node(NamedTuple):
     name: str
     round: int | None
-    """The round that the node wants to join, or None if it only reads so far."""
+    """The round that the node wants to join, or None if the node has only read keys so far."""
     changed: float
-    """Time of the last write, by the server's clock."""
+    """Time of the last write, measured by the server's clock."""
 
 
 class Seen(NamedTuple):
@@ -96,11 +95,11 @@ class Seen(NamedTuple):
     nodes: dict[str, Node]
     living: dict[str, Node]
     rivals: dict[str, float]
-    """Other jobs in this cluster, with the last write of one of their living nodes; 0 if there is none."""
+    """Other jobs in this cluster, each with the time of the last write by a living node, or 0 if all nodes are dead."""
 
 
 def segment(text: str) -> str:
-    """Returns `text`, quoted so that it is a single segment of a key."""
+    """Quotes `text` so that it forms a single segment of a key."""
     return urllib.parse.quote(text, safe="").replace(".", "%2E")
 
 
@@ -173,7 +172,7 @@ class Rounds:
                 self._stopped.wait(PAUSE)
 
     def _judge(self, seen: Seen) -> bool:
-        """Raises an exception if this node cannot join any round. Returns True while that is still undecided."""
+        """Raises an exception if this node cannot join any round. Returns True while this is undecided."""
         if self._world is None:
             for rival in sorted(r for r, changed in seen.rivals.items() if changed):
                 # If two jobs start at the same time, the job whose name sorts first continues.
@@ -198,7 +197,7 @@ class Rounds:
         return bool(old)
 
     def _is_heard(self, who: str, changed: float) -> bool:
-        """Returns whether the node has written its key since this node's first read."""
+        """Returns whether the given node has written its key since this node's first read."""
         return changed > self._changed.setdefault(who, changed)
 
     def _has_world(self, rival: str) -> bool:
@@ -216,15 +215,13 @@ class Rounds:
                                              or time.monotonic() - enough_since >= self._settings.last_call)
 
     def _ranked(self, come: list[Node], last: Decision | None) -> list[str]:
-        """Returns the chosen nodes in the order of their ranks. Nodes of the last round keep their order and precede
-        new nodes.
-        """
+        """Returns the chosen nodes, ordered by rank. Nodes of the last round keep their order and precede new nodes."""
         before = {name: rank for rank, name in enumerate(last.nodes)} if last else {}
         names = sorted((n.name for n in come), key=lambda name: (before.get(name, len(before)), name))
         return names[:self._settings.max_nodes]
 
     def _decide(self, number: int, nodes: list[str]) -> bool:
-        """Writes the decision for a round. Returns False if another node has already decided."""
+        """Writes the decision for a round. Returns False if another node has already written a decision."""
         return self._keys.set_if_absent(f"{self._at}rounds/{number:09}", json.dumps({"nodes": nodes, "by": self.node}))
 
     def _enter(self, world: Decision, prepare: Callable[[Decision], None]) -> bool:
@@ -259,7 +256,7 @@ class Rounds:
         return self._world is not None and self._asked_for == self._world.number + 1
 
     def close(self, timeout: float, *, of_world: bool = False) -> None:
-        """Closes the job, so that no further round takes place.
+        """Closes the job, so that no further rounds start.
 
         If `of_world` is set, closes the job only if this node is in the last round. Otherwise, a run that continues
         without this node would also be closed.
@@ -332,8 +329,8 @@ class Rounds:
         return told
 
     def _say(self, number: int) -> bool:
-        """Writes to this node's key that the node wants to join a round. Returns False if the node has already written
-        that.
+        """Records in this node's key that the node wants to join a round. Returns False if the key already contains
+        this request.
         """
         if self._round == number:
             return False
@@ -342,7 +339,7 @@ class Rounds:
         return True
 
     def _beat(self) -> bool:
-        """Writes this node's key. Returns whether the key did not exist."""
+        """Writes this node's key. Returns True if the key did not exist."""
         with self._lock:
             if self._stopped.is_set():
                 return False
@@ -396,7 +393,7 @@ class Rounds:
         """Checks for a request for a new round. Returns whether this call has already waited until the next write is
         due.
 
-        `is_sure` is true if nodes without a recent write are certainly dead.
+        `is_sure` is true if nodes without a recent write are definitely dead.
         """
         world = self._world
         if world is None:
