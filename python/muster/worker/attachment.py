@@ -1,4 +1,4 @@
-"""Keeps one task connected to the server: a sequence of streams, and the link that executes the closures.
+"""Keeps a task connected to the server over a sequence of streams, and owns the link that executes the closures.
 
     dialling --welcome--> attached --leave() or the server's drain--> leaving --> over
         └--------------------┴-- broken: backoff, dial again (with the held closures)
@@ -34,25 +34,25 @@ log = logging.getLogger("muster.worker")
 METHOD = "/muster.v1.WorkerService/Attach"
 _FOR_GOOD = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED,
              grpc.StatusCode.PERMISSION_DENIED}
-"""Codes for which the server would refuse the same hello again."""
+"""Status codes after which the server would reject the same hello again."""
 QUICK_PAUSE = 0.004
 """Seconds before the first retry if the connection broke while closures were running."""
 WELCOME_LIMIT = 2.0
 """Seconds that a leaving worker waits for a pending welcome."""
 LAST_WORDS = 5.0
-"""Seconds that the server has to end the stream after it was half-closed."""
+"""Seconds that the server has to close the stream after the worker has half-closed it."""
 LAST_TAKING = 5.0
-"""Seconds that a leaving worker waits until the server has stored its last answers."""
+"""Seconds that a leaving worker waits for the server to store the last answers."""
 SAID_MAX = 16
 """Maximum number of different connection errors that are logged until the next connection."""
 LAST_LINES = 0.05
-"""Seconds to write the last output of a dead process before its stream is cancelled."""
+"""Seconds to send the last output of a dead process before the stream is cancelled."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
 class Group:
-    """The tasks that one worker serves, each with its own process. The server counts all tasks as soon as the first
-    task attaches. Thread-safe.
+    """The tasks of a worker, each with a separate process. The server counts all tasks as soon as the first task
+    attaches. Thread-safe.
     """
 
     def __init__(self, size: int) -> None:
@@ -61,13 +61,16 @@ class Group:
         self.size = size
 
     def leave(self) -> None:
-        """Removes a task that will not return. The last task is not removed, because it leaves anyway."""
+        """Removes a task that will not reconnect. The last task is not removed, because the whole worker then leaves.
+        """
         with self._lock:
             self.size = max(1, self.size - 1)
 
 
 class Attachment:
-    """One task. `final` is the reason why the task must not reconnect; it is empty after an orderly end."""
+    """A task of a worker. `final` is the reason why the task must not reconnect, and is empty after an orderly
+    shutdown.
+    """
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
                  on_attached: Callable[[str, str], None] = lambda server, task: None,
@@ -99,7 +102,7 @@ class Attachment:
         self._leave_by = 0.0
         self._taken_by = 0.0  # the task leaves at this time even if answers are not acknowledged; 0: not set
         self._parked: deque[tuple[bytes, Any, Sequence[Data]]] = deque()
-        """Received messages that wait until answers are acknowledged; at most as many as the credits."""
+        """Received messages that wait until answers are acknowledged. Their number is at most the task's credits."""
         self._gone = threading.Event()  # set to interrupt pauses
 
     # The attachment's thread.
@@ -270,7 +273,7 @@ class Attachment:
             self._leave_if_done()
 
     def _deliver_parked(self) -> None:
-        """Delivers received messages in order. Closures are delayed while too many answers are unacknowledged."""
+        """Delivers received messages in order. Delays closures while too many answers are unacknowledged."""
         while True:
             with self._lock:
                 if not self._parked:
@@ -301,13 +304,13 @@ class Attachment:
                       f"no connection to {server}: {text}; retrying until the server answers")
 
     def _say(self, why: str) -> None:
-        """Logs a connection error once, even if the error repeats."""
+        """Logs a connection error only the first time it occurs."""
         if why not in self._said and len(self._said) < SAID_MAX:
             self._said.add(why)
             log.warning("%s: %s", self._name(), why)
 
     def _drop_unstarted(self) -> None:
-        """Drops the closures that had not started when the stream broke; they do not count as lost."""
+        """Drops the closures that had not started when the stream broke. Dropped closures do not count as lost."""
         with self._lock:
             held = dict(self._held.attempts)
         if held:
@@ -349,9 +352,9 @@ class Attachment:
                 self._call.cancel()
 
     def _report_process_end(self, link: Link, how: str, out: Out) -> None:
-        """Reports how the process ended, and which closure it was executing.
+        """Reports how the process exited, and which closure the process was executing.
 
-        Only that closure counts as lost, and the server then ends the stream. An older server only sees a broken
+        Only that closure counts as lost, and the server then closes the stream. An older server only detects a broken
         stream, so the reason is also written to the closure's log.
         """
         suspect = self._held.suspect()
@@ -375,7 +378,7 @@ class Attachment:
     # The worker's thread.
 
     def beat(self, now: float, machine: bytes = b"") -> None:
-        """Sends a heartbeat if nothing else was sent, and handles exceeded time limits. Called regularly."""
+        """Sends a heartbeat if no other message was sent, and handles exceeded time limits. Called regularly."""
         with self._lock:
             out = self._out
             if out and now - out.written_at >= self._beat_every / 2:
@@ -393,7 +396,7 @@ class Attachment:
             self._leave_if_done()
 
     def leave(self, at_once: bool = False) -> None:
-        """Accepts no more closures, and leaves when all received closures are answered."""
+        """Stops accepting closures, and leaves when all received closures are answered."""
         with self._lock:
             asked, self._leaving = self._leaving, True
             limit = 0.0 if at_once else self._options.drain_timeout
@@ -432,7 +435,7 @@ class Attachment:
         timer.start()
 
     def _kill(self, closure: int, out: Out) -> None:
-        """Answers a closure that ignores its stop request, and kills the closure's process."""
+        """Answers a closure that ignores its stop request and kills the closure's process."""
         assert self._link
         attempt = self._held.attempts[closure]
         said = f"killed: it did not stop within {self._options.stop_grace:g} s"

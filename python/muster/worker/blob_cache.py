@@ -1,4 +1,6 @@
-"""A worker's blobs, in a folder that its processes share. Blobs are fetched from other processes or from the server."""
+"""Caches a worker's blobs in a directory that the worker's processes share. Blobs are fetched from other processes or
+from the server.
+"""
 from __future__ import annotations
 
 import os
@@ -18,22 +20,23 @@ from muster.worker.shared import Shared, listening
 NEW = "new-"
 """Prefix of files that are being written."""
 GONE_AFTER = 5.0
-"""Seconds that an unknown holder of a value has to reconnect; longer than the server waits."""
+"""Seconds that an unknown holder of a value has to reconnect. Must be longer than the server waits."""
 CALL_TIMEOUT = 10.0
 PAUSE_MAX = 1.0
-"""Maximum seconds between two attempts of a call whose connection broke."""
+"""Maximum seconds between two attempts of a call after the connection broke."""
 
 
 class BlobCache:
-    """Keeps at most `bytes_max` bytes in `folder` and deletes the least recently used files. Thread-safe."""
+    """Stores at most `bytes_max` bytes in the directory `folder` and deletes the least recently used files.
+    Thread-safe.
+    """
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
         """`shm_bytes_max` is the maximum number of bytes that are held for other processes; if 0, shared memory is not
         used. If `used_again` is set, a quarter of these bytes is reserved for unused memory that the processes keep.
-        `transfer` contains the address to listen on for other hosts, and the address that they connect to; see
-        `WorkerOptions`.
+        `transfer` contains the address to listen on and the address to which other hosts connect; see `WorkerOptions`.
         """
         self._transfer = transfer
         self.folder = folder
@@ -60,7 +63,7 @@ class BlobCache:
             self._shared.look()
 
     def tick(self, now: float) -> None:
-        """Does the periodic work of the cache. Called regularly."""
+        """Performs the periodic work of the cache. Called regularly."""
         if self._shared is not None:
             self._shared.tick(now)
 
@@ -79,12 +82,12 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """Handles a request of a process; see `Ask`. A request is repeated if the connection breaks, because the server
-        may be restarting. A put is also repeated if the server has no room yet.
+        """Handles a request of a process; see `Ask`. The request is retried if the connection breaks, because the
+        server may be restarting. A put is also retried while the server does not have enough space.
 
         Raises:
             ConnectionError: The server could not be reached for RETRY_WITHIN seconds.
-            OSError: The server rejected the request; the message contains the reason.
+            OSError: The server rejected the request. The message contains the reason.
         """
         if what in ("hold", "own", "drop"):
             if self._shared is None:
@@ -112,8 +115,8 @@ class BlobCache:
             pause = min(pause * 2, PAUSE_MAX)
 
     def _may_get_room(self, digest: bytes, error: Exception) -> bool:
-        """Returns whether the server rejected a put only because it has no room at the moment. The blob must fit into
-        an empty server.
+        """Returns whether the server rejected a put only for a temporary lack of space. This requires that the blob
+        would fit into an empty server.
         """
         if not isinstance(error, grpc.RpcError) or error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
             return False
@@ -129,7 +132,7 @@ class BlobCache:
             self._shared.left(pid)
 
     def failed(self) -> None:
-        """Does nothing, because the attachment connects to another server."""
+        """Does nothing, because the attachment itself connects to another server."""
 
     def channel(self) -> Any:
         with self._lock:
@@ -139,7 +142,7 @@ class BlobCache:
             return self._channels[self._server]
 
     def _take(self, digest: bytes) -> None:
-        """Fetches a value from another process or from the server. Raises OSError if no process has the value."""
+        """Fetches a value from another process or from the server. Raises OSError if the value is not available."""
         if self._shared is not None and not os.path.exists(os.path.join(self.folder, digest.hex())):
             if self._shared.take(digest):
                 return
@@ -151,7 +154,7 @@ class BlobCache:
         self._load(digest)
 
     def _load(self, digest: bytes) -> None:
-        """Loads a blob once for all processes that request it."""
+        """Loads a blob once for all processes that request the blob."""
         with self._lock:
             one = self._loading.setdefault(digest, threading.Lock())
         with one:

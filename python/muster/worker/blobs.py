@@ -1,8 +1,10 @@
-"""Blobs in the processes that execute closures: files in a folder that all processes of a worker share.
+"""Blobs in the processes that execute closures. The blobs are files in a directory that all processes of a worker
+share.
 
-Never imports grpc: the worker's own process, which has the connection, provides blobs that are not in the folder. A
-blob is mapped privately. A page is copied only when a function writes to its argument; processes that only read it
-share the memory. Values in the shared memory of this host are links in the folder; see `shared`.
+Never imports grpc, because the worker's own process, which holds the connection, provides blobs that are not in the
+directory. Each blob is mapped privately. A page is copied only when a function writes to its argument, and processes
+that only read a blob share the memory. Values in the shared memory of this host are links in the directory; see
+`shared`.
 """
 from __future__ import annotations
 
@@ -30,16 +32,16 @@ Ask = Callable[[str, bytes, bytes], None]
 Raises ConnectionError if the server cannot be reached, and OSError with the reason otherwise.
 """
 ASKS = {"get": b"\0get", "take": b"\0tak", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
-"""Prefixes of frames about blobs between a child and its worker; no protocol message begins like that."""
+"""Prefixes of frames about blobs between a child and its worker. No protocol message begins with these prefixes."""
 ANSWER = b"\0end"
 DIGEST = 32
 OFFER = struct.Struct("<iiQ")
-"""Process id, descriptor in that process, size in bytes."""
+"""Process id, the descriptor in that process, and the size in bytes."""
 TRIES = 3
 SLOT_KEPT = 2.0
-"""Seconds for which a closure that waits for a blob keeps its slot."""
+"""Seconds after which a closure that waits for a blob releases its slot."""
 REFUSED_FOR = 1.0
-"""Seconds without further offers after a refused offer."""
+"""Seconds to wait after a refused offer before making another offer."""
 
 
 UNREACHABLE = "\0"
@@ -51,7 +53,7 @@ class BlobError(Exception):
 
 
 class Unreachable(BlobError):
-    """Raised if the worker gave up because it could not reach the server."""
+    """Raised if the worker has given up because the server was unreachable."""
 
 
 class Blobs:
@@ -67,8 +69,8 @@ class Blobs:
         self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes, what: str = "get") -> memoryview:
-        """Returns the bytes of a blob in a private mapping. `what`: "get", or "take" to fail early if the process that
-        holds the value may have ended. Raises BlobError and Unreachable.
+        """Returns the bytes of a blob in a private mapping. `what` is "get", or "take" to fail early if the process
+        that holds the value may have exited. Raises BlobError or Unreachable.
         """
         path = os.path.join(self._folder, digest.hex())
         why = "the worker has no free space for the value"
@@ -87,7 +89,7 @@ class Blobs:
         raise BlobError(f"blob {digest.hex()} was deleted before it could be opened: {why}")
 
     def keep(self, parts: list[Data]) -> bytes:
-        """Stores the parts of a value as a blob, in memory or on the server. Raises BlobError, Unreachable."""
+        """Stores the parts of a value as a blob, in memory or on the server. Raises BlobError or Unreachable."""
         if time.monotonic() >= self._offers_from:
             try:
                 return self._offer(parts)
@@ -97,12 +99,12 @@ class Blobs:
 
     @property
     def shared(self) -> bool:
-        """Whether values can be held in shared memory."""
+        """True if values can be held in shared memory."""
         return self._offers_from != float("inf")
 
     def own(self, data: Data) -> bytes:
         """Holds a copy of `data` in memory until `drop` is called or this process exits. Returns the name of the copy.
-        Raises OSError if there is no room.
+        Raises OSError if there is not enough memory.
         """
         return self._offer([data], "own")
 
@@ -112,11 +114,15 @@ class Blobs:
             self._ask("drop", name, b"")
 
     def put(self, name: bytes) -> None:
-        """Uploads a value that this process owns, and returns when the server has stored it. Raises OSError."""
+        """Uploads a value that this process owns. Returns when the server has stored the value. Raises OSError if the
+        upload fails.
+        """
         self._ask("put", name, b"")
 
     def _offer(self, parts: list[Data], what: str = "hold") -> bytes:
-        """Offers memory to the worker and returns its name. Raises OSError if the value must be uploaded instead."""
+        """Offers a memory segment to the worker and returns the segment's name. Raises OSError if the value must be
+        uploaded instead.
+        """
         name = os.urandom(DIGEST)
         fd = memory.make(name, parts, self._free_bytes_max)
         try:
@@ -194,7 +200,8 @@ class Asking:
 
 
 def asking_beside(ask: Ask) -> Ask:
-    """Wraps `ask` for functions on threads of the worker's own process, which also release their slots while they wait.
+    """Wraps `ask` for functions on threads of the worker's own process, so that the functions release their slots while
+    waiting.
     """
 
     def asked(what: str, digest: bytes, beside: bytes) -> None:
@@ -233,7 +240,7 @@ def _wait_for(answered: threading.Event) -> None:
 
 
 def question(frame: bytes) -> tuple[str, bytes, bytes] | None:
-    """Returns the request in a child's frame, or None for other frames; see `Ask`."""
+    """Returns the request in a child's frame, or None if the frame is not a request; see `Ask`."""
     for what, begins in ASKS.items():
         if frame[:len(begins)] == begins:
             named = len(begins) + DIGEST

@@ -1,4 +1,4 @@
-"""The process that executes the closures of one attachment. Never imports grpc.
+"""The process that executes the closures of an attachment. Never imports grpc.
 
 Closures run on the main thread, and on additional threads while other closures wait. A separate thread reads from the
 worker, reports started closures, and interrupts closures that do not stop. The child exits when its worker exits.
@@ -29,13 +29,13 @@ from muster.worker.runner import WORTH_REPORTING, Runner
 from muster.worker.waits import WORTH_TELLING
 
 INTERRUPT_AFTER = 1.0
-"""Seconds from a stop request until Cancelled is raised in the function."""
+"""Seconds between a stop request and raising Cancelled in the function."""
 INTERRUPT = signal.SIGINT
 
 
 def main(over: socket.socket, ends: Ends, worker: int) -> None:
-    """Runs the child. The first frame lists the functions to serve; the answer contains their names or an error.
-    `worker` is the worker's pidfd, or -1.
+    """Runs the child. The first frame lists the functions to serve, and the answer contains the names of these
+    functions or an error. `worker` is the worker's pidfd, or -1 if there is none.
     """
     _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when the child exits
     signal.siginterrupt(signal.SIGTERM, False)
@@ -80,7 +80,7 @@ def _table(start: dict[str, Any]) -> functions.FunctionTable:
 
 def _where(error: BaseException) -> str:
     """Returns the file and line of an imported module that raised `error`. Returns an empty string for a SyntaxError,
-    whose message contains them.
+    whose message already contains the location.
     """
     frames = [f for f in traceback.extract_tb(error.__traceback__)
               if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<frozen importlib")]
@@ -88,7 +88,7 @@ def _where(error: BaseException) -> str:
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
-    """Handles INTERRUPT on the main thread. Ctrl-C in a terminal sends the same signal but has no effect."""
+    """Handles INTERRUPT on the main thread. Ctrl-C in a terminal sends the same signal, but this handler ignores it."""
     running = context.current()
     if running is not None and running.cancelled():
         raise Cancelled(f"closure {running.closure} was asked to stop")

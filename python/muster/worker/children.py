@@ -1,4 +1,4 @@
-"""Starts child processes through the forkserver, and reports how they end. Runs in the worker."""
+"""Starts child processes through the forkserver, and reports how the children exit. Runs in the worker."""
 from __future__ import annotations
 
 import contextlib
@@ -19,20 +19,20 @@ from muster.worker.frames import Frames
 log = logging.getLogger("muster.worker")
 
 START_TIMEOUT = 30.0
-"""Seconds that the forkserver has to fork; then it counts as dead."""
+"""Seconds that the forkserver has to fork. After this time, the forkserver counts as dead."""
 
 
 END_TIMEOUT = 5.0
-"""Seconds that the forkserver has to kill its children and end; then it is killed, and the children end by themselves.
+"""Seconds that the forkserver has to kill its children and exit. After this time, the forkserver is killed, and the
+children exit by themselves.
 """
 
 
 class Child:
-    """One child process: its frames and its exit status. Thread-safe.
+    """A child process, with its frames and its exit status. Thread-safe.
 
-    The forkserver waits for the process and reports its exit; if the forkserver has died, a pidfd reports it. The
-    socket does not show whether the process has exited, because a process that the child has forked may keep the socket
-    open.
+    The forkserver waits for the process and reports its exit. If the forkserver has died, a pidfd reports the exit. The
+    socket does not show whether the process has exited, because a process forked by the child may keep the socket open.
     """
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
@@ -43,10 +43,10 @@ class Child:
         self._status: int | None = None
         self._lock = threading.Lock()  # protects pidfd
         self.pidfd = pidfds.opened(pid)
-        """-1 if the process has exited, or the system has no pidfds."""
+        """-1 if the process has exited or the system does not support pidfds."""
 
     def kill(self) -> None:
-        """Kills the process at once. Has no effect after it has exited."""
+        """Kills the process immediately. Has no effect if the process has already exited."""
         if self._exited.is_set() or self._kill(self.pid):
             return
         with self._lock:  # the forkserver is dead, so another process may have this PID now
@@ -55,8 +55,8 @@ class Child:
         self._shut_down()  # the child exits when its socket is closed
 
     def exited(self, status: int | None) -> None:
-        """Records the exit status, or None if it is unknown. Shuts the socket down, even if other processes have it
-        open. Data that was received earlier can still be read.
+        """Records the exit status, or None if it is unknown. Shuts the socket down, even if the socket is open in other
+        processes. Data that was received earlier can still be read.
         """
         self._status = status
         self._exited.set()
@@ -71,7 +71,7 @@ class Child:
             self.frames.socket.shutdown(socket.SHUT_RDWR)
 
     def how(self, timeout: float) -> str:
-        """Returns how the process ended. Waits at most `timeout` seconds for its end."""
+        """Returns a description of how the process exited. Waits at most `timeout` seconds for the exit."""
         if not self._exited.wait(timeout) or self._status is None:
             return "closed its connection"
         return _ended(self._status)
@@ -88,8 +88,8 @@ def _ended(status: int) -> str:
 
 
 class Children:
-    """Starts a forkserver together with the first child. If the forkserver dies, a new one is started with the next
-    child. Children of a dead forkserver keep running. Thread-safe.
+    """Starts a forkserver together with the first child. If the forkserver dies, a new forkserver is started with the
+    next child. Children of a dead forkserver keep running. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Children:
         self._server: ForkServer | None = None
 
     def start(self) -> Child:
-        """Starts a child. Raises OSError."""
+        """Starts a child. Raises OSError if the child cannot be started."""
         for last in (False, True):
             with self._lock:
                 if self._server is None or self._server.gone:
@@ -120,7 +120,7 @@ class Children:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Blocks SIGINT within the block, also in processes that the block starts."""
+    """Blocks SIGINT within the ``with`` block, including in processes started there."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -151,7 +151,7 @@ class ForkServer:
         threading.Thread(target=self._listen, name="muster-children", daemon=True).start()
 
     def fork(self) -> Child:
-        """Forks a child. Raises OSError."""
+        """Forks a child. Raises OSError if the forkserver cannot fork."""
         ours, theirs = socket.socketpair()
         try:
             with theirs, self._fork_lock, self._changed:
@@ -251,7 +251,7 @@ class ForkServer:
 
 
 def _await_ends(children: list[Child]) -> None:
-    """Calls `exited` for each child of a dead forkserver when the child exits. Runs on a new thread.
+    """Calls `exited` for each child of a dead forkserver once the child has exited. Runs on a new thread.
 
     On a system without pidfds, only the closed socket shows that a child has exited.
     """

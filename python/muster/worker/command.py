@@ -35,7 +35,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Prints an error as one line, like the other commands."""
+    """Prints an error as a single line, like the other commands."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see '{self.prog} --help')\n")

@@ -1,4 +1,4 @@
-"""The closure that a thread runs: its identity, cancellation, progress and log."""
+"""Describes the closure that a thread runs, with its identity, cancellation, progress and log."""
 from __future__ import annotations
 
 import threading
@@ -8,7 +8,7 @@ LEVELS = {"info": 0, "debug": 1, "warning": 2, "error": 3, "stdout": 4, "stderr"
 
 
 class Reporter(Protocol):
-    """Receives the progress and log lines of running functions; thread-safe."""
+    """Receives the progress and log lines of running functions. Thread-safe."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None: ...
 
@@ -16,10 +16,10 @@ class Reporter(Protocol):
 
 
 class Holder(Protocol):
-    """Runs closures, and runs further closures while some are waiting for values; thread-safe."""
+    """Runs closures, and runs additional closures while some closures are waiting for values. Thread-safe."""
 
     home: Any
-    """A worker.home.Home, or None."""
+    """The worker.home.Home of the worker, or None."""
 
     def begin_wait(self, running: Context) -> None: ...
 
@@ -27,15 +27,15 @@ class Holder(Protocol):
 
 
 class Context:
-    """The call that this thread executes; see `context`.
+    """The call that this thread executes. `context` returns it.
 
     Attributes:
-        closure: Number that the server has assigned to the call.
+        closure: Number that the server assigned to the call.
         attempt: Number of the attempt, from 1. The number increases if the worker that executes the call is lost.
         job: Job of the task that executes the call, for example ``"worker"``.
         index: Index of the task in its job. Together with `num_workers` it identifies a shard.
-        num_workers: Number of tasks of the job, connected or not: the number declared by the coordinator
-            (``num_workers=``) or the cluster, otherwise the number of tasks that the server knows.
+        num_workers: Number of tasks of the job, including disconnected tasks. The coordinator (``num_workers=``) or the
+            cluster declares this number; otherwise it is the number of tasks that the server knows.
         server_version: Version of the server.
     """
 
@@ -65,8 +65,8 @@ class Context:
     def cancelled(self) -> bool:
         """Returns whether the call was cancelled, so that its result is no longer needed.
 
-        A long function should check this regularly and, once it is True, return any value or raise any exception. A
-        function that is still running after one second is interrupted by `muster.Cancelled`, except in a
+        A long function should call this method regularly. When the result is True, return any value or raise any
+        exception. A function that is still running after one second is interrupted by `muster.Cancelled`, except in a
         threaded worker.
         """
         return self._stop.is_set()
@@ -83,7 +83,7 @@ class Context:
         return self._stop.wait(timeout)
 
     def progress(self, fraction: float, text: str = "") -> None:
-        """Reports the progress of the call. Only the newest report is sent, at most ten times a second.
+        """Reports the progress of the call. At most ten times a second, the newest report is sent.
 
         Args:
             fraction: Completed fraction, from 0 to 1.
@@ -141,8 +141,8 @@ class waiting:
     """Context manager for code that waits for a value.
 
     If this thread runs a closure, the closure releases its slot so that the awaited closure can run there. On other
-    threads it has no effect. Entering raises RuntimeError if too many closures of the worker are already waiting. The
-    block can be exited on another thread.
+    threads, the context manager has no effect. Entering raises RuntimeError if too many closures of the worker are
+    already waiting. The block can be exited on a different thread.
     """
 
     __slots__ = ("_running",)

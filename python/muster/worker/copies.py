@@ -1,9 +1,9 @@
-"""Copies of values from other processes, for the worker's own closures and for processes that the server directs to
-this worker.
+"""Keeps copies of values from other processes. The worker's own closures use these copies, as do processes that the
+server directs to this worker.
 
-A copy is kept until the server reports that no value refers to it, or until its memory is needed. The worker then
-removes the least recently used copies and reports their removal. A copy that the server does not list is kept for a few
-seconds. Thread-safe.
+A copy is kept until the server reports that no value refers to the copy, or until the memory is needed. To free memory,
+the worker removes the least recently used copies and reports their removal. A copy that the server does not list is
+kept for a few seconds. Thread-safe.
 """
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ UNLISTED_STAYS = 10.0
 
 
 class Links:
-    """Named links in a folder that lead to descriptors of the worker. The worker's child processes open values through
-    these links.
+    """Named links in a directory that point to descriptors of the worker. The worker's child processes open values
+    through these links.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def add(self, name: bytes, fd: int) -> None:
-        """Adds a link. Raises OSError, or FileExistsError if the name exists."""
+        """Adds a link. Raises FileExistsError if the name exists, and OSError if the link cannot be created."""
         os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
 
     def remove(self, name: bytes) -> None:
@@ -54,10 +54,10 @@ class Copies:
         self._links = links
         self._lock = threading.Lock()  # protects all below; held while the process holds or drops a copy
         self._held: dict[bytes, tuple[int, float]] = {}
-        """Size of each copy, and time until which it is kept."""
+        """For each copy, the size and the time until which the copy is kept."""
 
     def reserve(self, size: int) -> None:
-        """Reserves memory for a value, and removes copies if necessary. Raises Full if there is not enough memory."""
+        """Reserves memory for a value, removing copies if necessary. Raises Full if there is not enough memory."""
         store = self._process.store
         while True:
             try:
@@ -69,7 +69,7 @@ class Copies:
                     self._let_go(min(self._held, key=self._links.used))
 
     def add(self, taken: Taken) -> None:
-        """Adds a copy for which memory has been reserved. Raises OSError."""
+        """Adds a copy for which memory has been reserved. Raises OSError if the copy cannot be added."""
         try:
             self._links.add(taken.name, taken.fd)
         except OSError as error:
@@ -84,13 +84,13 @@ class Copies:
             self._held[taken.name] = (taken.size, until)
 
     def unlisted(self, name: bytes) -> None:
-        """Keeps a copy only for a short time from now, because the server does not list the copy."""
+        """Limits the retention time of a copy that the server does not list."""
         with self._lock:
             if name in self._held:
                 self._held[name] = (self._held[name][0], time.monotonic() + UNLISTED_STAYS)
 
     def drop(self, name: bytes) -> bool:
-        """Drops a copy. Returns False if there is no such copy."""
+        """Drops a copy. Returns False if the copy does not exist."""
         with self._lock:
             if name not in self._held:
                 return False

@@ -1,11 +1,11 @@
 """Captures descriptors 1 and 2 of a child process, to which its subprocesses, C extensions and other threads write.
 
-The forkserver has replaced the descriptors by pipes. The child reads the pipes regularly, and before it answers a
-closure. The child adds the lines to the log of the running closure. Output that arrives while no closure is running is
+The forkserver has replaced the descriptors with pipes. The child reads the pipes regularly and before it answers a
+closure, and adds the lines to the log of the running closure. Output that arrives while no closure is running is
 written to the worker's own output.
 
-A full pipe blocks its writer. Code that holds the interpreter lock and writes more than the pipe can hold would block
-forever. Therefore the forkserver also checks the pipes, and reads data that has not been read for a second (see
+A full pipe blocks the writing thread. Code that holds the interpreter lock and writes more than the pipe can hold would
+block forever. Therefore the forkserver also checks the pipes, and reads data that has not been read for a second (see
 `Left`).
 """
 from __future__ import annotations
@@ -25,13 +25,13 @@ from muster.worker.lines import Line
 
 READ_BYTES = 64 << 10
 DRAIN_BYTES_MAX = 1 << 20
-"""Bytes that are read at one time from a writer that does not stop."""
+"""Maximum number of bytes to read at a time from a continuous writer."""
 STUCK_BYTES = 32 << 10
-"""Number of unread bytes, unchanged for a second, from which the forkserver reads them."""
+"""The forkserver reads a pipe that holds at least this many bytes, if this number has not changed for a second."""
 PATIENCE_MS = 100
-"""Milliseconds to wait for the reader of the worker's own output. Then the output is dropped."""
+"""Milliseconds to wait for the reader of the worker's own output before the output is dropped."""
 DROPS_FOR = 1.0
-"""Seconds for which all output is dropped after that."""
+"""Seconds for which all output is dropped after the reader has not read in time."""
 _IOLBF = 1
 
 
@@ -50,7 +50,7 @@ def pipes() -> Ends:
 
 
 class Descriptors:
-    """The captured descriptors of a child. Any thread can call `drain`."""
+    """The captured descriptors of a child. `drain` can be called from any thread."""
 
     def __init__(self, ends: Ends) -> None:
         """Moves the write ends of the pipes to descriptors 1 and 2. The forkserver has its own copies."""
@@ -82,14 +82,14 @@ class Descriptors:
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """Closes the pipes in a forked process. Otherwise the process would block itself when a pipe is full."""
+        """Closes the pipes in a forked process. Otherwise, the process could fill a pipe and then block forever."""
         for end in (*self._ends.read, *self._real):
             os.close(end)
         self._there.close()
 
     def flush(self) -> None:
         """Flushes C's stdout and stderr. Does not flush other C streams, because a thread that waits for input holds
-        the lock of its stream.
+        the lock of the input stream.
         """
         for stream in self._streams:
             self._fflush(stream)
@@ -99,8 +99,8 @@ class Descriptors:
         return self._there.fileno()
 
     def drain(self, take: Callable[[int, str], None] | None) -> bool:
-        """Passes lines to `take`, with 0 for descriptor 1 and 1 for descriptor 2. `take` is None if no closure is
-        running. Returns whether there was a lot of output.
+        """Passes lines to `take`, with index 0 for descriptor 1 and index 1 for descriptor 2. `take` is None if no
+        closure is running. Returns whether there was a lot of output.
         """
         if not self.poll(0, 1):
             return False
@@ -140,7 +140,7 @@ class Descriptors:
         return bool(self._lines[0].begun or self._lines[1].begun)
 
     def report_standing(self, take: Callable[[int, str], None]) -> None:
-        """Passes lines that have remained without a newline to `take`."""
+        """Passes lines that are still incomplete after a while to `take`."""
         if not self.begun:
             return
         with self._lock:
@@ -150,7 +150,7 @@ class Descriptors:
                     take(i, text)
 
     def end(self, take: Callable[[int, str], None]) -> None:
-        """Passes all remaining output to `take`, before the closure is answered."""
+        """Passes all remaining output to `take`. Called before the closure is answered."""
         self.drain(take)
         with self._lock:
             for i, line in enumerate(self._lines):
@@ -184,10 +184,10 @@ class Left:
             os.close(end)
 
     def take_rest(self) -> bool:
-        """Reads the output of processes that an exited child has left running. Without a reader, these processes would
-        be killed when they write.
+        """Reads the output of processes that are still running after their child process has exited. Without a reader,
+        these processes would be killed when they write.
 
-        Called when the child has exited, and then once a second. Returns False if the pipes are closed.
+        Called when the child has exited, and then once a second. Returns False once the pipes are closed.
         """
         if any([self._take(i) for i in (0, 1)]):
             return True
@@ -210,12 +210,12 @@ class Left:
 
 
 _drops_until: dict[int, float] = {}
-"""Time until which output is dropped, by descriptor, because its reader does not read."""
+"""For each descriptor whose reader does not read, the time until which output is dropped."""
 
 
 def _write_all(to: int, data: bytes) -> None:
-    """Writes as much as the reader accepts within PATIENCE_MS. If some data is left, all output is dropped for
-    DROPS_FOR.
+    """Writes as much as the reader accepts within PATIENCE_MS. If some data cannot be written, all output is dropped
+    for DROPS_FOR.
 
     A forkserver that repeatedly waited for the reader could neither fork children nor report their exits.
     """

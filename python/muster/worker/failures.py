@@ -1,4 +1,4 @@
-"""Describes an exception that a function has raised. If inspecting the exception raises another exception, the other
+"""Describes an exception that a function has raised. If inspecting this exception raises a second exception, the second
 exception is described instead.
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ def type_name_of(error: BaseException) -> str:
 
 
 def is_a(error: BaseException, kind: type) -> bool:
-    """Like isinstance, but does not run code of the exception's class."""
+    """Checks the type like isinstance, but does not run code of the exception's class."""
     return issubclass(type(error), kind)
 
 
@@ -45,7 +45,7 @@ def note(error: BaseException, f: Callable[..., Any], arguments: str) -> None:
     """Adds a note with the arguments of the call to the exception. The note is shown after the traceback, also on the
     client.
 
-    Does nothing if the client has not sent a text for the arguments, or before Python 3.11, which has no notes.
+    Does nothing if the client has not described the arguments, or before Python 3.11, which does not support notes.
     """
     if not arguments or sys.version_info < (3, 11):
         return

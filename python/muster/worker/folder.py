@@ -1,7 +1,7 @@
-"""Temporary folders of Muster's processes.
+"""Temporary directories of Muster's processes.
 
-A folder is removed when its owner exits. If the owner was killed, the next worker, local cluster or C++ worker that
-this user starts removes the folder. A living owner holds a lock, so its folder is never removed.
+A directory is removed when its owner exits. If the owner was killed, the next worker, local cluster or C++ worker that
+this user starts removes the directory. A running owner holds a lock, which protects its directory.
 """
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import tempfile
 from muster import _forks
 
 WORKER, LOCAL, UPLOADS = "muster-worker-", "muster-local-", "muster-upload-"
-"""Prefixes of folder names. The owner has locked the folder itself. Older versions do not lock muster-uploads-*."""
+"""Prefixes of directory names. The owner locks the directory itself. Older versions do not lock muster-uploads-*."""
 PROGRAMS = "muster-programs-"
-"""Prefix of folders of C++ workers, whose owner has locked the file `lock` in it."""
+"""Prefix of the names of C++ workers' directories. The owner locks the file `lock` in the directory."""
 
 
 class Folder:
-    """Temporary folder of the process that created it. The constructor raises OSError if the folder cannot be created.
-    """
+    """Temporary directory of the current process. The constructor raises OSError if the directory cannot be created."""
 
     def __init__(self, prefix: str = WORKER) -> None:
         remove_left_ones()
@@ -30,7 +29,7 @@ class Folder:
 
     def forked(self) -> None:
         """Closes the lock in a forked process. Otherwise, a forked process that outlives the worker would keep the
-        folder locked.
+        directory locked.
         """
         os.close(self._held)
 
@@ -40,7 +39,7 @@ class Folder:
 
 
 def _make(prefix: str) -> tuple[str, int]:
-    """Creates a temporary folder. Returns its path and the descriptor that holds its lock."""
+    """Creates a temporary directory. Returns the directory's path and the descriptor that holds the lock."""
     while True:
         path = tempfile.mkdtemp(prefix=prefix)
         with contextlib.suppress(FileNotFoundError):
@@ -52,7 +51,7 @@ def _make(prefix: str) -> tuple[str, int]:
 
 
 def remove_left_ones() -> None:
-    """Removes folders of this user whose owners were killed."""
+    """Removes this user's directories whose owners were killed."""
     with os.scandir(tempfile.gettempdir()) as entries:
         found = [e.path for e in entries if e.name.startswith((WORKER, LOCAL, UPLOADS, PROGRAMS)) and e.is_dir(follow_symlinks=False)]
     for path in found:

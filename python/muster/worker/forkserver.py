@@ -1,9 +1,9 @@
 """A process that forks children for a worker. The forkserver has one thread and never imports grpc.
 
-Protocol on the control socket (standard input): a byte sent with a socket requests a child that uses this socket, and
-is answered by "started PID". "kill PID" kills a child. "exited PID STATUS" reports that a child has exited, with the
-status as returned by `os.waitstatus_to_exitcode`, negative for a signal. The forkserver and all its children exit when
-the control socket is closed or the worker has exited. The argument is the worker's process id.
+The control socket is standard input. To request a child, the worker sends a byte with the child's socket, and the
+forkserver replies "started PID". "kill PID" kills a child. "exited PID STATUS" reports that a child has exited. STATUS
+is the result of `os.waitstatus_to_exitcode`, which is negative for a signal. The forkserver and all its children exit
+when the control socket is closed or the worker has exited. The argument is the worker's process id.
 """
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from muster.worker.descriptors import Left, pipes
 LOOK_EVERY = 1.0
 """Seconds between two checks for unread output of children."""
 LEFT_MAX = 256
-"""Number of exited children whose pipes are still read, because processes that they have started write to them.
-
-Beyond it, the pipes of the child that exited first are closed, and its processes receive SIGPIPE.
+"""Maximum number of exited children whose pipes are still read, because their subprocesses may write to these pipes. If
+there are more, the pipes of the child that exited first are closed, and its subprocesses receive SIGPIPE.
 """
 
 
@@ -104,7 +103,7 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
 
 
 def serve(control: socket.socket, worker: int) -> None:
-    """Runs the forkserver. `worker` is the worker's pidfd, or -1."""
+    """Runs the forkserver. `worker` is the worker's pidfd, or -1 if there is none."""
     children: dict[int, Left] = {}
     waker = socket.socketpair()
     for end in waker:
@@ -127,8 +126,8 @@ def serve(control: socket.socket, worker: int) -> None:
 
 
 def _restore_environment() -> None:
-    """Removes the folder of this package, which the worker has added, from PYTHONPATH. Programs that functions start
-    may use another version of Python.
+    """Removes this package's directory, which the worker has added, from PYTHONPATH. Programs that functions start may
+    use a different Python version.
     """
     _, _, before = os.environ.pop("PYTHONPATH", "").partition(os.pathsep)
     if before:

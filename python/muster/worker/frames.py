@@ -1,4 +1,5 @@
-"""Messages over a socket between a worker and its child: 4 bytes for the length, then the bytes."""
+"""Messages over a socket between a worker and its child. Each message consists of its length (4 bytes) and its bytes.
+"""
 from __future__ import annotations
 
 import socket
@@ -11,7 +12,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class Frames:
-    """Sends and receives frames. One thread may receive, and any number of threads may send."""
+    """Sends and receives frames. A single thread may receive, and any number of threads may send."""
 
     def __init__(self, over: socket.socket) -> None:
         self.socket = over
@@ -19,7 +20,7 @@ class Frames:
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """Closes the socket in a forked process; later calls of `send` raise OSError."""
+        """Closes the socket in a forked process. Later calls of `send` raise OSError."""
         self._writing = threading.Lock()
         self.socket.close()
 

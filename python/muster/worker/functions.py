@@ -1,4 +1,4 @@
-"""Named functions, and the calls of closures."""
+"""Registers named functions, and executes the calls of closures."""
 from __future__ import annotations
 
 import base64
@@ -25,7 +25,7 @@ Output = tuple[bytes, int]
 """Bytes of an output and their encoding."""
 
 CALLABLES_MAX = 1024
-"""Number of unpickled callables that a worker keeps; the least recently used one is dropped."""
+"""Maximum number of unpickled callables that a worker keeps. The least recently used callable is dropped."""
 
 _registered: dict[str, Callable[..., Any]] = {}
 
@@ -41,13 +41,13 @@ class Refused(Exception):
 
 
 CONNECTION_LOST = "muster::connection_lost"
-"""Failure type that reports that the worker could not reach the server. The server counts the attempt as a lost worker
-and repeats it.
+"""Failure type for a worker that could not reach the server. The server counts the attempt as a lost worker and retries
+the call.
 """
 
 
 def _refused(error: BlobError) -> Refused:
-    """Returns the exception for a call whose argument or output cannot be transferred."""
+    """Returns the exception to raise if an argument or the output of a call cannot be transferred."""
     if isinstance(error, Unreachable):
         return Refused(str(error), CONNECTION_LOST, FailureKind.DEPENDENCY_LOST)
     return Refused(str(error))
@@ -62,8 +62,8 @@ def function(name: Any) -> Any:
 
     Use ``@muster.function("text.count")``, or ``@muster.function`` to use the function's own name. Arguments and
     results are JSON, so that clients in any language can call the function. The function can also return bytes. If a
-    client passes raw bytes, they are its only argument. If the function raises an exception, the call fails with that
-    exception.
+    client passes raw bytes, the function receives them as its only argument. If the function raises an exception, the
+    call fails with that exception.
 
     Args:
         name: The name, of 1 to 256 bytes, or the function itself.
@@ -106,7 +106,9 @@ def registered() -> dict[str, Callable[..., Any]]:
 
 
 class Kept:
-    """Maps handles to PerWorkerValues: each entry is a value, or the exception that its builder raised. Thread-safe."""
+    """Stores PerWorkerValues by handle. Each entry is a value, or the exception that the value's builder raised.
+    Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[bool, Any]] = {}
@@ -134,10 +136,10 @@ class Kept:
 
 
 class Beside(NamedTuple):
-    """Values that are sent separately from arguments that are bytes."""
+    """Values that are sent separately from the bytes of the arguments."""
 
     inputs: Sequence[tuple[Data, int]] = ()
-    """Outputs of other closures, and their forms."""
+    """Outputs of other closures, and the encodings of these outputs."""
     uses: Sequence[int] = ()
     """Handles of PerWorkerValues."""
 
@@ -181,8 +183,9 @@ class Callables:
                 beside: Beside) -> list[Any]:
         """Returns the outputs of other closures that are inputs of a call.
 
-        JSON results of functions that were not pickled are never unpickled, because any function can return such JSON.
-        Clients of version 0.1 do not send the origin of a value; their values are unpickled, as in version 0.1.
+        JSON results of functions that were not pickled are never unpickled, because any function can return JSON that
+        looks like a pickle. Clients of version 0.1 do not send the origins of values. Values from these clients are
+        unpickled, as in version 0.1.
         """
         if in_json is not None:
             return [values.unpickled(value, self._open) if origins is None or origins[i] else value
@@ -302,8 +305,8 @@ class FunctionTable:
         return self._callables.blobs
 
     def open_argument(self, name: bytes) -> memoryview:
-        """Returns the bytes of an argument of an object's call. The caller may change them. Raises Refused if they are
-        not available.
+        """Returns the bytes of an argument of an object's call. The caller may change these bytes. Raises Refused if
+        the argument is not available.
         """
         try:
             if self.blobs is None:
@@ -332,7 +335,7 @@ class FunctionTable:
         return number < len(self._functions) and self._functions[number] is None
 
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
-        """Returns the encoded output of the call with these arguments."""
+        """Calls the function with these arguments and returns the encoded output."""
         if self._functions[number] is None:
             in_json, blobs = encoding == JSON, self._callables.blobs
             as_blob = blobs is not None and calls.output_as_blob(args, in_json)

@@ -6,13 +6,13 @@ import re
 import subprocess
 
 NVIDIA_SMI_TIMEOUT = 10.0
-"""Seconds; a driver that does not answer counts as having no GPUs."""
+"""Time limit in seconds. If the driver does not answer in time, the worker uses no GPUs."""
 DRIVER = "/proc/driver/nvidia/gpus"
 
 
 def visible() -> list[str]:
-    """Returns the GPUs in CUDA_VISIBLE_DEVICES. If the variable is not set, returns the numbers of all GPUs that
-    ``nvidia-smi -L`` or, if that fails, the driver lists. The list may be empty.
+    """Returns the GPUs in CUDA_VISIBLE_DEVICES. If this variable is not set, returns the numbers of all GPUs that
+    ``nvidia-smi -L`` lists. If this command fails, returns the GPUs that the driver lists. The result may be empty.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
@@ -21,7 +21,7 @@ def visible() -> list[str]:
 
 
 def _named(text: str) -> list[str]:
-    """Parses the list in the same way as CUDA: the list ends at the first invalid entry."""
+    """Parses the list in the same way as CUDA, which stops at the first invalid entry."""
     found = []
     for one in text.split(","):
         if not one.strip() or one.strip().startswith("-"):
@@ -40,7 +40,8 @@ def _of_nvidia_smi() -> list[str]:
 
 
 def _of_driver() -> list[str]:
-    """Returns the driver's GPUs that exist as devices. A container sees the list of all GPUs, but only its own devices.
+    """Returns the driver's GPUs that exist as devices. In a container, the driver lists all GPUs, but only the
+    container's own devices exist.
     """
     try:
         count = len(os.listdir(DRIVER))

@@ -1,4 +1,4 @@
-"""Closures that an attachment has received and not yet answered. The caller holds the attachment's lock."""
+"""Closures that an attachment has received but not yet answered. The caller must hold the attachment's lock."""
 from __future__ import annotations
 
 import time
@@ -9,8 +9,8 @@ from muster.worker.untaken import Untaken
 
 
 class Held:
-    """Closures by number, and answers that could not be sent on any stream. The number of closures and answers is at
-    most the task's credits.
+    """Received closures by number, and answers that could not be sent on any stream. The total number of closures and
+    answers is at most the task's credits.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Held:
         self.per_worker: set[int] = set()
         """Handles of the values that the child keeps."""
         self.waiting: set[int] = set()
-        """Closures that wait for values of others and have given their slots back."""
+        """Closures that are waiting for values of other closures and have released their slots."""
         self.untaken = Untaken()
         self._builds: dict[int, int] = {}
         self._stops: dict[int, float] = {}
@@ -39,7 +39,7 @@ class Held:
         self.per_worker.difference_update(m.drop_per_worker)
 
     def waits(self, m: Any) -> None:
-        """Records the waits that a WorkerMessage reports."""
+        """Records the waits that are reported in a WorkerMessage."""
         for closure, begins in zip(m.wait_closure, m.waits):
             if begins and closure in self.attempts:
                 self.waiting.add(closure)
@@ -57,8 +57,8 @@ class Held:
     def wanted(self, m: Any) -> bool:
         """Returns whether this worker still has all closures that a WorkerMessage answers.
 
-        Closures that were dropped when a stream broke do not count; the worker may have received them again as other
-        attempts.
+        Closures that were dropped when a stream broke do not count, because the worker may have received them again as
+        other attempts.
         """
         attempts = self.attempts
         for closure, attempt in zip(m.closure, m.attempt):
@@ -92,7 +92,7 @@ class Held:
         return kept
 
     def answered(self, m: Any, data: bytes) -> None:
-        """Records a WorkerMessage, serialized as `data`, that is sent to the server."""
+        """Records a WorkerMessage that is sent to the server. `data` is the serialized message."""
         self.untaken.add(len(m.closure), data)
         failed = {f.position for f in m.failure} if self._builds else ()
         for i, closure in enumerate(m.closure):
@@ -112,8 +112,8 @@ class Held:
             self._stops.pop(closure, None)
 
     def suspect(self) -> tuple[int, int] | None:
-        """Returns the closure that was executing when the process died, with its attempt: the oldest closure that was
-        not waiting. The server applies the same rule.
+        """Returns the closure that was executing when the process died, and the closure's attempt. This is the oldest
+        closure that was not waiting. The server applies the same rule.
         """
         return next(((closure, attempt) for closure, attempt in self.attempts.items()
                      if closure not in self.waiting), None)
@@ -125,10 +125,10 @@ class Held:
             self._forget(closure)
 
     def keep(self, m: Any, offered: bool) -> None:
-        """Stores answers while there is no stream, and drops all other messages.
+        """Stores the answers in a message while there is no stream. All other messages are dropped.
 
-        `offered` is true if a hello has already listed the received closures. If so, the answers are sent after the
-        server's welcome and not in a later hello.
+        `offered` is true if a hello has already listed the received closures. The answers are then sent after the
+        server's welcome instead of in a later hello.
         """
         if self.untaken.acknowledged and not offered:
             wanted = self.only_wanted(m)
@@ -160,7 +160,7 @@ class Held:
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
         """Keeps only the `wanted` closures, which the server still expects from this worker.
 
-        Returns the stored messages with answers and returned closures, and the closures to stop with their attempts.
+        Returns the stored messages with answers and returned closures, and the closures to stop, with their attempts.
         """
         answers = [one for closure, one in self._kept.items() if closure in wanted]
         stop = [(closure, attempt) for closure, attempt in self.attempts.items()

@@ -1,5 +1,5 @@
-"""The server of the worker that runs a function. A coordinator that is created without an address connects to this
-server. Never imports grpc.
+"""Finds the server of the worker that runs a function. A coordinator that is created without an address connects to
+this server. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from muster.worker import context
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """Address and credentials of a worker's server. The credentials are not passed to other hosts: a pickled
-    coordinator does not contain them.
+    """Address and credentials of a worker's server. The credentials never leave this host, because a pickled
+    coordinator does not contain credentials.
     """
 
     servers: tuple[str, ...]
@@ -21,7 +21,7 @@ class Home:
     cert: str | None = None
     key: str | None = None
     incarnation: int = 0
-    """Number of the server process that has welcomed the worker; 0 if unknown."""
+    """Number of the server process that has welcomed the worker, or 0 if unknown."""
 
     def credentials(self) -> dict[str, str | None]:
         return {"token": self.token, "ca": self.ca, "cert": self.cert, "key": self.key}
@@ -31,7 +31,8 @@ _process: Home | None = None
 
 
 def set_process_home(home: Home) -> None:
-    """Sets the home for threads that run no closure, such as threads started by functions, and for methods of objects.
+    """Sets the home for methods of objects and for threads that do not run closures, such as threads started by
+    functions.
     """
     global _process
     _process = home

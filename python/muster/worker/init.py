@@ -1,4 +1,4 @@
-"""Runs a program in a container as a child of PID 1, which inherits all orphaned processes. Never imports grpc."""
+"""Runs a program in a container as a child of PID 1. PID 1 inherits all orphaned processes. Never imports grpc."""
 from __future__ import annotations
 
 import os
@@ -10,8 +10,8 @@ _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 
 def run_as_init() -> None:
-    """Splits PID 1 into two processes: the child continues as the program. PID 1 reaps all orphans, forwards signals to
-    the child, and exits with the child's status. Therefore the program can wait for its own child processes.
+    """Forks PID 1, and continues the program in the child. PID 1 reaps all orphans, forwards signals to the child, and
+    exits with the child's status. Therefore the program only has to wait for its own child processes.
 
     Signals from a terminal reach both processes through their process group and are not forwarded. Returns only in the
     child. Does nothing if this process is not PID 1. Must be called before any thread is started.

@@ -8,7 +8,7 @@ from muster.worker.functions import NOTHING
 
 
 class Job:
-    """One closure that this process has received."""
+    """A closure that this process has received."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
                  "began", "reported", "waits", "told", "num_workers", "thread")
@@ -29,4 +29,4 @@ class Job:
         self.waits = 0
         self.told = False
         self.thread = 0
-        """Thread that executes the function, if it is not one of the runner's own."""
+        """Additional thread that executes the function, or 0 for the runner's own threads."""

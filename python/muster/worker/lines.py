@@ -1,22 +1,22 @@
-"""Divides output into lines. Used for the streams of functions and for descriptors.
+"""Splits output into lines. Used for the streams of functions and for descriptors.
 
-A line ends at a newline. Text after a carriage return replaces the text before it, as on a terminal. A line that has
-remained without a newline for STANDS_FOR is reported. The line is reported again after a change, at most once per
-STANDS_FOR. The server replaces such a report by the next report of the closure's stream, so a progress bar is a single
-line.
+A line ends at a newline. Characters after a carriage return overwrite the line, as on a terminal. A line that is still
+incomplete after STANDS_FOR is reported. The line is reported again after a change, at most once per STANDS_FOR. The
+server replaces such a report with the next report of the closure's stream, so a progress bar occupies a single line.
 """
 from __future__ import annotations
 
 import time
 
 UNFINISHED_MAX = 16 << 10
-"""Maximum bytes of an unfinished line; a longer one counts as a complete line."""
+"""Maximum length of an unfinished line in bytes. A longer line counts as complete."""
 STANDS_FOR = 1.0
 """Seconds after which an unfinished line is reported."""
 
 
 def overwritten(line: str) -> str:
-    """Returns the text that a terminal displays for a line. A carriage return at the end of the line has no effect yet.
+    """Returns the characters that a terminal displays for a line. A carriage return at the end of the line has no
+    effect yet.
     """
     return line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
 
@@ -32,7 +32,9 @@ class Line:
         self._since = 0.0  # start of the time without a report; 0: standing() has not been called yet
 
     def add(self, data: bytes) -> str | None:
-        """Adds output. Returns the lines that it completes, without the last newline, or None if it completes none."""
+        """Adds output. Returns the lines that the output completes, without the last newline, or None if no line is
+        complete.
+        """
         end = data.rfind(b"\n")
         if end < 0:
             self._set(self.begun + data)
@@ -43,16 +45,14 @@ class Line:
         return whole.decode("utf-8", "replace")
 
     def take(self) -> str:
-        """Ends the line and returns it."""
+        """Returns the unfinished line and starts a new line."""
         text = self.begun.decode("utf-8", "replace")
         self._set(b"")
         self._since = 0.0
         return text
 
     def standing(self) -> str | None:
-        """Returns the line if it has remained without a newline for long enough since it was last returned. Must be
-        called often.
-        """
+        """Returns the line if it has been incomplete for long enough since the last report. Must be called often."""
         if not self._changed:
             return None
         now = time.monotonic()

@@ -21,11 +21,11 @@ class StartError(Exception):
 
 class Link(Protocol):
     names: list[str]
-    """Names of its functions, in the order of their numbers."""
+    """Function names, in the order of the functions' numbers."""
     pid: int
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
-        """Delivers a ServerMessage: `raw` is the serialized message, `message` the parsed message without its
+        """Delivers a ServerMessage. `raw` is the serialized message, and `message` is the parsed message without
         arguments. Raises OSError if the other side has exited.
         """
 
@@ -33,18 +33,18 @@ class Link(Protocol):
         """Kills the process. Returns False if the link has no process of its own."""
 
     def close(self) -> None:
-        """Closes the link in an orderly way once it has no closures."""
+        """Closes the link in an orderly way once all closures are answered."""
 
 
 class ProcessLink:
     """Link to one child process. A thread of the link calls `on_message` with each WorkerMessage of the child, and
-    finally `on_gone` with a description of how the child ended.
+    finally `on_gone` with a description of how the child exited.
     """
 
     def __init__(self, children: Children, start: dict[str, Any],
                  on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
                  ask: Ask, left: Callable[[int], None]) -> None:
-        """`left` is called when the process has ended, to drop the values that the process owned."""
+        """`left` is called when the process has exited, and must drop the values that the process owned."""
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone

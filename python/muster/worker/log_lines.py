@@ -9,8 +9,8 @@ _NAMES = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warnin
 
 
 class LineFormatter(logging.Formatter):
-    r"""Formats an event as ``2026-01-31T12:00:00.123Z info  text``, in UTC and on one line. Newlines within the text
-    are written as \n.
+    r"""Formats an event as ``2026-01-31T12:00:00.123Z info text``, in UTC and on a single line. Newlines within the
+    text are written as \n.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -1,7 +1,7 @@
 """Measures the load of a worker's machine every 5 s: CPU, memory, GPUs, network and disks.
 
-The figures describe the worker's control group if its limits are lower than those of the host; otherwise they describe
-the host. Values that cannot be read are omitted.
+The figures describe the worker's control group if the group's limits are lower than the host's limits. Otherwise, the
+figures describe the host. Values that cannot be read are omitted.
 """
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ FIRST, EVERY = 1.0, 5.0
 GPUS_MAX = 16
 USERS_MAX = 3
 MEMORY_SHORT = 0.9
-"""Part of the memory in use from which the largest processes are determined."""
+"""Fraction of memory in use above which the largest processes are determined."""
 PROCESSES_MAX = 32_768
-"""Maximum number of processes that are examined for it."""
+"""Maximum number of processes to examine for the largest processes."""
 DRIVER = "libnvidia-ml.so.1"
 _VIRTUAL = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
-"""Prefixes of disks that are based on other disks or on memory."""
+"""Name prefixes of virtual disks, which are based on other disks or on memory."""
 _SECTOR = 512
 
 
 class Watch:
-    """Measures on its own thread, because a measurement may block in the kernel or in a driver."""
+    """Measures on a separate thread, because a measurement may block in the kernel or in a driver."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -166,7 +166,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _load(library: str) -> ctypes.CDLL | None:
-    """Returns the driver's library. Returns None if there is no driver, and therefore no GPU."""
+    """Returns the driver's library, or None if there is no driver and therefore no GPU."""
     try:
         nvml = ctypes.CDLL(library)
         return nvml if nvml.nvmlInit_v2() == 0 else None

@@ -1,4 +1,4 @@
-"""Calls of objects that functions and methods of a worker make. Never imports grpc."""
+"""Calls that a worker's functions and methods make to objects. Never imports grpc."""
 from __future__ import annotations
 
 import threading
@@ -17,7 +17,7 @@ Wait = tuple[Call, Name]
 
 
 class WorkerMemory:
-    """Shared memory of values that this process owns. The worker holds the memory."""
+    """Shared memory of the values that this process owns. The worker holds the memory."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -34,7 +34,9 @@ class WorkerMemory:
 
 
 class ObjectCalls(Calls):
-    """Sends calls as serialized WorkerMessages to `send`, on its own thread, which starts with the first call."""
+    """Passes calls as serialized WorkerMessages to `send`. This happens on a separate thread, which starts with the
+    first call.
+    """
 
     def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Memory | None] = lambda: None) -> None:
         self._due = threading.Event()
@@ -68,7 +70,7 @@ class ObjectCalls(Calls):
         m.ticket = ticket
 
     def _fill_more(self, m: Any) -> bool:
-        """Adds waits after the calls that they refer to."""
+        """Adds waits to the message, after the calls to which the waits refer."""
         if not self._unsaid or self._out:
             return False
         for call, (caller, of_worker, outer) in self._unsaid:

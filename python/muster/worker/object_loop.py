@@ -12,7 +12,7 @@ from muster.objects.calls import Calls
 
 
 class Loop:
-    """An event loop on its own thread, which is started for the first coroutine. Tasks that a method starts keep
+    """An event loop on a separate thread, which starts with the first coroutine. Tasks that a method starts keep
     running between calls. Thread-safe.
     """
 
@@ -21,13 +21,13 @@ class Loop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._ended = False
-        """Whether the loop has ended. Only its thread uses this."""
+        """Whether the loop has stopped. Used only on the loop's thread."""
         self._futures: set[concurrent.futures.Future[Any]] = set()
         """Futures of unfinished coroutines."""
 
     def run(self, coroutine: Coroutine[Any, Any, Any], calls: Calls) -> Any:
-        """Runs a coroutine, and returns its result or raises its exception. Handles in the coroutine use `calls` for
-        their calls.
+        """Runs a coroutine, and returns its result or raises its exception. Handles in the coroutine make their calls
+        through `calls`.
 
         Raises:
             RuntimeError: The object was deleted.

@@ -1,7 +1,6 @@
-"""Objects in the process that runs a worker's functions. Each object has its own threads. Never imports grpc.
+"""Runs objects in the process that runs a worker's functions. Each object has its own threads. Never imports grpc.
 
-The calls of a caller are executed in order, each of them once. If a stream breaks, the server sends unanswered calls
-again.
+Each call of a caller is executed once, and in order. If a stream breaks, the server sends unanswered calls again.
 """
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ from muster.worker.shelf import Shelf
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
 ANSWERS_WAIT = 0.001
-"""Seconds that an answer may wait in order to be sent together with others."""
+"""Maximum seconds that an answer waits to be sent together with other answers."""
 ANSWERS_MAX = 1000
 BYTES_MAX = 256 << 10
 """Maximum size of one message."""
 CALLERS_MAX = 4096
-"""Number of callers of one object whose last call number is remembered; the least recent caller is dropped."""
+"""Maximum number of callers of an object whose last call number is stored. The least recent caller is dropped."""
 
 
 class Order(NamedTuple):
@@ -54,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class Hosted:
-    """One object. None in `orders` ends one of its threads."""
+    """A hosted object. A None in `orders` stops a thread of the object."""
 
     def __init__(self, build: Any) -> None:
         self.build = build
@@ -146,7 +145,7 @@ class Objects:
             self.flush()
 
     def _take_large(self, id: int, name: Name, args: bytes) -> Answer:
-        """Handles the notice of a caller that has received its results. The answer says whether large results can
+        """Handles the message of a caller that has received its results. The answer indicates whether large results can
         remain in this process's memory.
         """
         self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
@@ -256,7 +255,7 @@ class Objects:
             within.call = within.shelf = None
 
     def _end_fork(self, error: BaseException | None = None) -> None:
-        """Exits a process that a method has forked. Otherwise the process would also send an answer."""
+        """Exits a process that a method has forked. Otherwise, the forked process would also send an answer."""
         if _forks.generation != self._generation:
             _forks.leave(error)
 

@@ -17,24 +17,25 @@ class WorkerOptions:
     """Options of a worker. Times are in seconds.
 
     Attributes:
-        servers: gRPC addresses ``"host:port"``; they are tried in turn.
+        servers: gRPC addresses ``"host:port"``, which are tried in turn.
         cluster: Name of the cluster. Empty means the main cluster.
-        token: Token that is sent with every call, if the server requires a token. Empty means the value of MUSTER_TOKEN
-            or MUSTER_TOKEN_FILE.
+        token: Token to send with every call, if the server requires a token. Empty means the token from MUSTER_TOKEN or
+            MUSTER_TOKEN_FILE.
         job: Job of the worker's tasks.
-        index: Index of the first task; the other tasks have the following indices. If None, the server chooses.
+        index: Index of the first task. The other tasks have the following indices. If None, the server chooses the
+            indices.
         slots: Number of calls that each task executes at the same time.
-        credits: Maximum number of unanswered calls of each task. 0 means 256, or twice the number of slots if that is
-            more.
+        credits: Maximum number of unanswered calls of each task. 0 means the greater of 256 and twice the number of
+            slots.
         nested_max: Maximum number of calls of each task that wait for values of other calls and have released their
-            slots, at most `credits` minus `slots`. Any further call that waits raises RuntimeError. If 0, waiting calls
-            keep their slots.
+            slots, at most `credits` minus `slots`. Any additional call that waits raises RuntimeError. If 0, waiting
+            calls keep their slots.
         labels: Labels that calls can require.
         resources: Resources of each task, for example ``{"gpu": 1}``.
         host: Name of this host. Empty means the system's host name.
         version: Version that the server shows for the worker.
-        ca: PEM file with the CA certificates that verify the server. None means the value of MUSTER_CA. Any of `ca`,
-            `cert` and `key` enables TLS.
+        ca: PEM file with the CA certificates for verifying the server. None means the value of MUSTER_CA. Setting `ca`,
+            `cert` or `key` enables TLS.
         cert: PEM file with the client certificate, for a server that requests a certificate. None means the value of
             MUSTER_CERT.
         key: PEM file with the private key of `cert`. None means the value of MUSTER_KEY.
@@ -42,20 +43,21 @@ class WorkerOptions:
         backoff_max: Longest pause before a reconnection attempt.
         backoff_reset_after: Duration of a connection after which the pause is reset to `backoff_min`.
         connect_timeout: Time limit for establishing a connection.
-        drain_timeout: Time that running calls have to finish when the worker is asked to leave. Unfinished calls are
-            then returned to the server.
-        stop_grace: Time that a cancelled call has to stop before its process is killed. The call is notified at once
-            through ``context().cancelled()``, and after one second by `muster.Cancelled`.
-        stack_signal: Signal on which the processes write their stacks (`muster stacks`). 0 disables this.
-        blob_bytes_max: Maximum total bytes of files with large arguments and values, which the processes share. The
-            least recently used files are deleted.
-        transfer_listen: HOST or HOST:PORT on which this worker serves its large values to workers on other hosts.
-            Empty means the interface that reaches the server, and a free port. ``"off"``: other workers fetch the
-            values from the server.
-        transfer_advertise: HOST or HOST:PORT to which other hosts connect instead, for example behind NAT.
-        shm_bytes_max: Maximum bytes of shared memory for large values, which other processes on this host can read.
-            Values that do not fit are sent through the server. If 0, all values are sent through the server. None means
-            4 GiB, or half of the host's memory if that is less.
+        drain_timeout: Time that running calls have to finish when the worker is asked to leave. After this time,
+            unfinished calls are returned to the server.
+        stop_grace: Time that a cancelled call has to stop before its process is killed. The call is notified
+            immediately through ``context().cancelled()``, and after one second by `muster.Cancelled`.
+        stack_signal: Signal that makes the processes write their stacks (`muster stacks`). 0 disables stack sampling.
+        blob_bytes_max: Maximum total size in bytes of the files with large arguments and values, which the processes
+            share. The least recently used files are deleted.
+        transfer_listen: HOST or HOST:PORT on which this worker serves its large values to workers on other hosts. Empty
+            means the interface that reaches the server, and a free port. With ``"off"``, other workers fetch the values
+            from the server.
+        transfer_advertise: HOST or HOST:PORT to which other hosts connect, if it differs from `transfer_listen`, for
+            example behind NAT.
+        shm_bytes_max: Maximum size in bytes of the shared memory for large values, which other processes on this host
+            can read. Values that do not fit are sent through the server. If 0, all values are sent through the server.
+            None means the smaller of 4 GiB and half of the host's memory.
 
     Raises:
         ValueError: An option is invalid.
@@ -129,12 +131,12 @@ class WorkerOptions:
 
     @property
     def channel_options(self) -> list[tuple[str, int]]:
-        """Options of the gRPC channel to the server."""
+        """Options for the gRPC channel to the server."""
         return [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 class WorkerWords(TypedDict, total=False):
-    """Options of WorkerOptions, except `servers` and `slots`, as keyword arguments of Worker."""
+    """Options of WorkerOptions, except `servers` and `slots`, as keyword arguments for Worker."""
 
     cluster: str
     token: str

@@ -1,4 +1,4 @@
-"""Serialized messages that are waiting to be written to one stream."""
+"""Serialized messages that are waiting to be written to a stream."""
 from __future__ import annotations
 
 import queue
@@ -7,11 +7,13 @@ import time
 from typing import Iterator
 
 OUT_BYTES_MAX = 8 << 20
-"""Maximum bytes that wait to be written. If they are reached, messages of the child wait, and with them its output."""
+"""Maximum number of bytes that wait to be written. At this limit, the child's messages are delayed, and therefore also
+its output.
+"""
 
 
 class Out:
-    """Queue of messages for one stream. Any thread can add messages; gRPC iterates over them until the stream is
+    """Queue of messages for a stream. Any thread can add messages. gRPC iterates over the queue until the stream is
     half-closed or closed.
     """
 

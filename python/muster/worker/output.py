@@ -22,9 +22,9 @@ _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging
 class ClosureBuffer(io.BufferedIOBase):
     """Binary layer of a ClosureStream.
 
-    Bytes that a thread writes while it runs a closure become log lines of that closure. Bytes from other threads are
+    Bytes that a thread writes while running a closure become log lines of that closure. Bytes from other threads are
     written to the worker's own stream. `close` does nothing, because a wrapper that a function creates around this
-    object would close it.
+    object would otherwise close the stream.
     """
 
     def __init__(self, real: TextIO, level: int) -> None:
@@ -68,7 +68,7 @@ class ClosureBuffer(io.BufferedIOBase):
                     closure._reporter.log(closure, self._level, text, True)
 
     def end(self, ended: contexts.Context) -> None:
-        """Reports the unfinished line of a closure before the closure is answered."""
+        """Reports the unfinished line of a closure. Called before the closure is answered."""
         if ended.closure not in self._lines:
             return
         with self._lock:
@@ -159,8 +159,7 @@ def capture(ends: Ends | None = None) -> None:
 
 
 def _forked() -> None:
-    """Called in a process that a function has forked. The process writes to the descriptors but does not read the
-    pipes.
+    """Prepares a process that a function has forked. The process writes to the descriptors but does not read the pipes.
     """
     global _descriptors
     _descriptors = None
@@ -176,11 +175,11 @@ def drain() -> bool:
 
 
 def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
-    """Returns a function that waits, while no closure is running, until a descriptor is readable. The returned function
+    """Returns a function that waits until a descriptor is readable. Call the function while no closure is running. It
     returns the result of `select.poll`.
 
-    During the wait, output of processes that functions have started is written to the worker's own output. A descriptor
-    of -1 is ignored.
+    During the wait, the output of processes started by functions is written to the worker's own output. A descriptor of
+    -1 is ignored.
     """
     poll = select.poll()
     for descriptor in descriptors:
@@ -215,7 +214,7 @@ def _take_unfinished(descriptor: int, text: str) -> None:
 
 
 def running() -> list[contexts.Context]:
-    """Returns a list that contains the closure that this process started last, or is empty."""
+    """Returns a list with the closure that this process started last. The list is empty if there is none."""
     return _running[-1:]
 
 
@@ -245,7 +244,9 @@ def end_lines(ended: contexts.Context) -> None:
 
 
 def report_standing() -> None:
-    """Reports lines that remain without a newline. Must be called several times a second while closures are running."""
+    """Reports lines that are still incomplete after a while. Must be called several times a second while closures are
+    running.
+    """
     if _descriptors is not None:
         _descriptors.report_standing(_take_unfinished)
     for stream in _streams:

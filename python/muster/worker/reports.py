@@ -1,6 +1,7 @@
 """Collects log lines and progress of running functions until they are sent in messages.
 
-Never blocks: if more than 1 MiB of text is waiting, further lines are dropped, and one line reports their number.
+Never blocks. If more than 1 MiB of log lines is waiting, additional lines are dropped, and a single line reports the
+number of dropped lines.
 """
 from __future__ import annotations
 
@@ -36,11 +37,11 @@ class Reports:
         self._progress: dict[int, tuple[int, float, str]] = {}
         self._progress_due = 0.0
         self.waiting = False
-        """Whether there are reports; may be read without the lock."""
+        """Whether there are reports. May be read without the lock."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None:
-        """Adds each line of `text`. If `unfinished` is set, the text is one line without a newline, which the next line
-        of this level replaces.
+        """Adds each line of `text`. If `unfinished` is set, `text` is a single line without a newline, which the next
+        line of this level replaces.
         """
         now = int(time.time() * 1000)
         lines = text.split("\n")

@@ -1,8 +1,8 @@
 """Executes closures: receives messages from the server and sends messages to it.
 
-A runner runs either in a child process, whose main thread executes closures, or in the worker's own process with
+A runner is used either in a child process, whose main thread executes closures, or in the worker's own process with
 several threads. The reading thread calls `take` and `tick`; each executing thread calls `work`. The runner calls `send`
-with serialized WorkerMessages on any of these threads, one call at a time.
+with serialized WorkerMessages on any of these threads, but never concurrently.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXT_MAX = 64 << 10
 WORTH_REPORTING = 0.02
 """Seconds of execution after which the start of a closure is reported to the server."""
 ANSWERS_WAIT = 0.001
-"""Seconds that an answer may wait in order to be sent together with others."""
+"""Maximum seconds that an answer waits to be sent together with other answers."""
 
 
 class Runner:
@@ -65,7 +65,7 @@ class Runner:
     # The reading thread.
 
     def take(self, message: Any, args: Sequence[Data]) -> None:
-        """Handles a ServerMessage and its column of arguments."""
+        """Handles a ServerMessage and its arguments."""
         if message.HasField("welcome"):
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
@@ -142,7 +142,7 @@ class Runner:
 
     @property
     def untold(self) -> bool:
-        """Whether the start or end of a wait may have to be reported to the server."""
+        """True if the start or the end of a wait may still have to be reported to the server."""
         return self._waits.untold
 
     def stopping(self) -> list[Job]:
@@ -151,8 +151,8 @@ class Runner:
             return [job for job in list(self._held.values()) if job.began and job.stop.is_set()]
 
     def interrupt(self, job: Job) -> bool:
-        """Raises Cancelled in the function as soon as it executes Python code. Returns False if no additional thread
-        runs the closure.
+        """Raises Cancelled in the function as soon as the function executes Python code. Returns False if no additional
+        thread runs the closure.
         """
         with self._interrupting:  # a thread whose function has returned waits for this lock
             thread = job.thread
@@ -210,7 +210,7 @@ class Runner:
         handle.serve(self._objects.calls)
 
     def finish(self) -> None:
-        """Makes the executing threads return after their current closures."""
+        """Makes each executing thread return after its current closure."""
         with self._changed:
             self._finishing = True
             self._queue.clear()
@@ -244,7 +244,7 @@ class Runner:
         return job
 
     def _work_beside(self) -> None:
-        """Body of an additional thread, which executes closures in the slots of waiting closures."""
+        """Runs an additional thread, which executes closures in the slots of waiting closures."""
         while True:
             with self._changed:
                 while not self._queue or self._waits.over >= 0:
@@ -398,8 +398,8 @@ class Runner:
             self._flush()
 
     def _flush(self, last: bytes | None = None) -> None:
-        """Sends the pending message. `last` is the value of the last answer, if that value is large. REQUIRES:
-        _out_lock is held.
+        """Sends the pending message. `last` is the value of the last answer if this value is large. REQUIRES: _out_lock
+        is held.
         """
         if self._out.ByteSize() == 0:
             return

@@ -1,11 +1,11 @@
-"""Shared memory of a worker: the worker's own process receives and holds it, and its child processes open it through
-links in their folder.
+"""Shared memory of a worker. The worker's own process receives and holds the memory, and the child processes open it
+through links in the blob directory.
 
-A link is named after the value and leads to a descriptor of the worker's own process, so child processes map it like a
-file. Outputs are held until the server reports that no value refers to them, even if their child process has exited.
-Copies of other processes' outputs are also held; see `copies`. Arguments are dropped when the process that holds them
-drops them. Values that a child process owns, which are used for calls of objects, are held until the child drops them
-or exits. Thread-safe.
+A link is named after the value and points to a descriptor of the worker's own process, so child processes can map the
+value like a file. Outputs are held until the server reports that no value refers to them, even if the child process has
+exited. Copies of other processes' outputs are also held; see `copies`. An argument is dropped when the process that
+holds the original drops it. Values for calls of objects belong to a child process and are held until the child drops
+them or exits. Thread-safe.
 """
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from muster.worker.blobs import OFFER
 from muster.worker.copies import Copies, Links
 
 TAKEN_MAX = 256
-"""Maximum number of other processes' values whose descriptors are kept. The oldest is dropped, and can be received
+"""Maximum number of other processes' values whose descriptors are kept. The oldest value is dropped and can be received
 again.
 """
 LEAVE_WITHIN = 10.0
-"""Seconds to upload outputs when the worker leaves."""
+"""Time limit in seconds for uploading outputs when the worker leaves."""
 
 
 log = logging.getLogger("muster.worker")
 
 
 def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str]:
-    """Returns a function that starts serving values to other hosts; see `WorkerOptions`. The function logs an error if
-    it cannot listen.
+    """Returns a function that starts serving values to other hosts; see `WorkerOptions`. This function logs an error if
+    listening fails.
     """
 
     def begin(store: Store) -> str:
@@ -128,7 +128,7 @@ class Shared:
             return name in self._owned
 
     def put(self, name: bytes) -> None:
-        """Uploads a value that a child owns. Raises OSError."""
+        """Uploads a value that a child owns. Raises OSError if the upload fails."""
         if not self._process.holding.put(name):
             raise OSError(f"{name.hex()} cannot be uploaded")
 
@@ -151,8 +151,8 @@ class Shared:
         self._process.holding.look()
 
     def leave(self) -> None:
-        """Uploads the worker's values that other processes need. Values that its child processes own are not uploaded,
-        because calls of objects have been answered earlier.
+        """Uploads the worker's values that other processes need. Values that child processes own are not uploaded,
+        because all calls of objects have already been answered.
         """
         with self._lock:
             owned = set(self._owned)
@@ -187,7 +187,9 @@ class Shared:
                 self._let_go(next(iter(self._taken)))
 
     def _dropped(self, name: bytes) -> None:
-        """Called by the store's thread, or by the thread that receives the value."""
+        """Handles a value that its holder has dropped. Called by the store's thread, or by the thread that receives the
+        value.
+        """
         with self._lock:
             if name in self._taken:
                 self._let_go(name)
@@ -198,8 +200,8 @@ class Shared:
         os.close(self._taken.pop(name))
 
     def _unneeded(self, name: bytes) -> None:
-        """Drops a value to which no RemoteValue refers. Owned values are kept, because no RemoteValue ever refers to
-        them.
+        """Drops a value to which no RemoteValue refers. Owned values are kept, because RemoteValues never refer to
+        owned values.
         """
         if not self._copies.drop(name) and not self.owns(name):
             self._forget(name)

@@ -1,8 +1,9 @@
-"""Large results of objects: memory that this process owns until the callers have mapped or copied it.
+"""Memory with large results of objects. This process owns the memory until the callers have mapped or copied the
+results.
 
-A result belongs to one call. A result that is the current content of a variable (`show`) belongs to all calls until the
-variable changes. A result is dropped when no call is waiting for it. Thread-safe; requests to the worker, which holds
-the memory, are made without holding the lock. Never imports grpc.
+A result belongs to a single call. If the result is the current value of a variable (`show`), it belongs to all calls
+until the variable changes. A result is dropped when no call is waiting for it. Thread-safe. Requests to the worker,
+which holds the memory, are made without holding the lock. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ from muster.objects.within import Name, within
 from muster.worker.blobs import Blobs
 
 WAITED_FOR = 60.0
-"""Seconds that a caller has to take its result. After that, the result of a dead or disconnected caller is dropped."""
+"""Seconds that a caller has to take its result. After this time, the result of a dead or disconnected caller is
+dropped.
+"""
 SHOWN_FOR = 10.0
 """Seconds for which a shown value is kept after its last use."""
 LOOK_EVERY = 1.0
@@ -34,7 +37,7 @@ class Shelf:
         self._lock = threading.Lock()  # protects all below
         self._contents: dict[bytes, _Content] = {}
         self._calls: dict[Name, tuple[float, list[bytes]]] = {}
-        """Expiry time, oldest first, and awaited values of each call."""
+        """Expiry time and awaited values of each call, ordered by expiry time."""
         self._watched = False
 
     def there(self) -> bool:
@@ -114,8 +117,8 @@ class Shelf:
         return names
 
     def _unneeded(self, names: Iterable[bytes], shown_until: float = 0.0) -> list[bytes]:
-        """Removes values that no call is waiting for and that are not shown, or were not used after `shown_until`.
-        Returns their names.
+        """Removes the values that no call is waiting for, unless they are shown and were used after `shown_until`.
+        Returns the names of the removed values.
         """
         gone = [name for name in names if (content := self._contents.get(name)) is not None and not content.waiting and
                 not (content.shown and content.used > shown_until)]
@@ -131,8 +134,8 @@ class Shelf:
             blobs.drop(name)  # type: ignore[union-attr]
 
     def _let_go(self, shown_until: float) -> bool:
-        """Drops results that were not fetched in time, and values that are only shown. Returns whether any were
-        dropped.
+        """Drops results that were not fetched in time, and values that are only shown. Returns whether any result or
+        value was dropped.
         """
         now = time.monotonic()
         with self._lock:
@@ -143,7 +146,7 @@ class Shelf:
         return bool(gone)
 
     def _watch(self) -> None:
-        """Drops values regularly. Returns when no values are left."""
+        """Drops values regularly. Returns when no values remain."""
         while True:
             time.sleep(LOOK_EVERY)
             self._let_go(time.monotonic() - SHOWN_FOR)

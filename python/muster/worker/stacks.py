@@ -1,7 +1,7 @@
-"""Stacks of a process. A signal handler in the process writes them, and the process continues.
+"""Reads the stacks of a process. A signal handler in the process writes the stacks, and the process continues.
 
 This module contains both sides: the process calls `register`, and another process of the same user calls `take`. The
-stacks are written to a memfd at a high descriptor, which `take` finds by its name, so no file is left behind. The
+stacks are written to a memfd at a high descriptor, so no file remains on disk. `take` finds the memfd by its name. The
 signal is never sent to a process that the signal would kill. Never imports grpc, because child processes import this
 module.
 """
@@ -22,9 +22,9 @@ PATIENCE = 0.9
 """Seconds that a process has to write its stacks."""
 TEXT_MAX = 16 << 10
 TAKING_MAX = 2
-"""Number of requests for one process that are answered at one time; further requests are answered with busy."""
+"""Maximum number of concurrent requests for the same process. Additional requests are answered with busy."""
 _HIGH = 200
-"""Lowest descriptor, because programs may rely on low numbers."""
+"""Lowest descriptor number to use, because programs may rely on low numbers."""
 _STILL = 10
 _EVERY = 0.01
 """Seconds between two checks. A file is complete after _STILL checks without a change."""
@@ -34,7 +34,7 @@ UNKNOWN, TAKEN, NOT_PYTHON, STOPPED, IN_KERNEL, NO_ANSWER, OFF = range(7)
 
 
 def register(number: int) -> None:
-    """Makes this process write its stacks when it receives the signal `number`. 0 disables this."""
+    """Makes this process write its stacks when it receives the signal `number`. 0 disables the handler."""
     if not number:
         return
     try:
@@ -50,7 +50,7 @@ def register(number: int) -> None:
 
 
 def take(pid: int, number: int, patience: float = PATIENCE) -> tuple[int, str, str]:
-    """Returns the state code for a process, its stacks, and its state in the kernel."""
+    """Returns the state code, the stacks and the kernel state of a process."""
     if not number:
         return OFF, "", ""
     state = _kernel_state(pid)
@@ -87,13 +87,13 @@ def own() -> str:
 
 
 def without_addresses(text: str) -> str:
-    """Removes addresses, so that identical stacks have identical texts."""
+    """Removes addresses from stacks, so that identical stacks result in identical strings."""
     return re.sub(r"(?m)^(Thread|Current thread) 0x[0-9a-f]+", r"\1", text)
 
 
 class Answering:
-    """Answers requests for the stacks of one process. Each request is answered on its own thread, because an answer may
-    take a second.
+    """Answers requests for the stacks of a process. Each request is answered on a separate thread, because an answer
+    may take a second.
     """
 
     def __init__(self, look: Callable[[], tuple[int, str, str]], pid: int,

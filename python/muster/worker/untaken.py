@@ -1,4 +1,4 @@
-"""Answers that were sent but not yet stored by the server. Used if the server acknowledges answers."""
+"""Answers that were sent but not yet stored by the server. Used only if the server acknowledges answers."""
 from __future__ import annotations
 
 from collections import deque
@@ -8,18 +8,20 @@ from muster._wire.messages import JSON, Answers, WorkerMessage
 
 ANSWERS_MAX = 1024
 BYTES_MAX = 16 << 20
-"""Limits from which no closure is started until answers are acknowledged. Answers of the child may exceed them."""
+"""Limits for unacknowledged answers. At these limits, closures are not started until answers are acknowledged. Answers
+of the child may exceed the limits.
+"""
 AGAIN_MAX = 4096
 AGAIN_BYTES_MAX = 48 << 20
-"""Limits of the answers that a hello repeats. Closures of the remaining answers are executed again."""
+"""Limits for the answers that a hello repeats. The closures of all other answers are executed again."""
 
 
 class Untaken:
-    """Sent messages with unacknowledged answers, oldest first. The caller holds the attachment's lock."""
+    """Sent messages with unacknowledged answers, oldest first. The caller must hold the attachment's lock."""
 
     def __init__(self) -> None:
         self.acknowledged = False
-        """Whether the server of the last welcome acknowledges answers."""
+        """Whether the server that sent the last welcome acknowledges answers."""
         self._sent: deque[tuple[int, int, bytes]] = deque()  # last answer's number, answer count, message
         self._answers = 0
         self._bytes = 0
@@ -33,7 +35,9 @@ class Untaken:
         return self._answers >= ANSWERS_MAX or self._bytes >= BYTES_MAX
 
     def add(self, answers: int, data: bytes) -> None:
-        """Records a message with `answers` answers that is being sent, or that waits for the next stream."""
+        """Records a message that is being sent or is waiting for the next stream. `answers` is the number of answers in
+        the message.
+        """
         self._last += answers
         if self.acknowledged and answers:
             self._sent.append((self._last, answers, data))

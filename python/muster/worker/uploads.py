@@ -1,14 +1,14 @@
-"""Modules that clients have uploaded to a worker: their files, and which modules are importable.
+"""Manages the modules that clients have uploaded to a worker, and makes them importable.
 
-An upload is unpacked once for all processes of a worker, into a folder that is named by the upload's digest. A process
-that has the upload as a per-worker value holds a lock on it. If there are more than UPLOADS_MAX uploads, the least
-recently used unlocked uploads are deleted.
+An upload is unpacked once for all processes of a worker, into a directory named after the upload's digest. A process
+that has the upload as a per-worker value holds a lock on this directory. If there are more than UPLOADS_MAX uploads,
+the least recently used unlocked uploads are deleted.
 
 Two sessions may upload different modules with the same name, or a changed version of a module that is installed on the
-worker. Therefore each call makes only its own uploads importable and puts their modules into sys.modules. The previous
-modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads interfere
-with each other in a threaded worker, and in a process where one call waits for values while other calls run. In both
-cases, the call that most recently started, or continued after a wait, determines which uploads are importable.
+worker. Therefore each call makes only its own uploads importable and puts the uploaded modules into sys.modules. The
+previous modules are saved and restored for the next call that needs them. Concurrent calls with different uploads
+interfere with each other in a threaded worker, and in a process where a call waits for values while other calls run. In
+both cases, the call that most recently started, or continued after a wait, determines which uploads are importable.
 """
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from muster.worker.context import Context
 from muster.worker.folder import UPLOADS, Folder
 
 DIGEST_DIGITS = 64
-"""Length of the folder names of uploads."""
+"""Length of the directory names of uploads."""
 UPLOADS_MAX = 32
-"""Number of uploads that a worker keeps on disk; more only while all of them are in use."""
+"""Number of uploads that a worker keeps on disk. This number is exceeded only while all uploads are in use."""
 
 _lock = threading.RLock()  # protects all below
 _folder: str | None = None
@@ -40,8 +40,8 @@ _numbers = itertools.count(1)
 
 
 class Installed:
-    """An upload in this process, which is stored as a per-worker value. There is one object for each digest, so modules
-    are shared.
+    """An upload in this process, stored as a per-worker value. There is a single object for each digest, so modules are
+    shared.
     """
 
     def __init__(self, digest: str, place: str, held: int) -> None:
@@ -51,7 +51,7 @@ class Installed:
         self.place = place
         self.tops = frozenset(name.partition(".")[0] for name in os.listdir(place))
         self.modules: dict[str, types.ModuleType] = {}
-        """Its imported modules while it is not active."""
+        """Imported modules of the upload while the upload is not active."""
 
     def __del__(self) -> None:
         os.close(self._held)
@@ -63,7 +63,7 @@ _aside: dict[str, types.ModuleType] = {}  # the worker's own modules that active
 
 
 def use_folder(folder: str) -> None:
-    """Sets the folder that the processes of the worker share. Must be called once, before the first upload."""
+    """Sets the directory that the processes of the worker share. Must be called once, before the first upload."""
     global _folder
     _folder = folder
 
@@ -71,7 +71,7 @@ def use_folder(folder: str) -> None:
 def install(digest: str, data: bytes) -> Installed:
     """Unpacks an upload. Runs on a worker as the builder of a per-worker value.
 
-    Raises ValueError if the digest of `data` is not `digest`; other sessions look the upload up by its digest.
+    Raises ValueError if the digest of `data` is not `digest`. Other sessions find the upload by this digest.
     """
     if len(digest) != DIGEST_DIGITS or set(digest) - set("0123456789abcdef"):
         raise ValueError(f"not a SHA-256 in hexadecimal digits: {digest[:80]!r}")
@@ -120,7 +120,7 @@ def _make_room(folder: str) -> None:
 
 
 def activate(wanted: Sequence[Installed]) -> None:
-    """Makes the uploads in `wanted` importable, and no other uploads. Called before a call is unpickled."""
+    """Makes only the uploads in `wanted` importable. Called before a call is unpickled."""
     global _active
     if tuple(wanted) == _active:
         return
@@ -142,7 +142,7 @@ def activate(wanted: Sequence[Installed]) -> None:
 
 
 def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
-    """Makes uploads importable like `activate`, and records them for the closure."""
+    """Makes uploads importable like `activate`, and records the uploads for the closure."""
     if wanted or _active:
         activate(wanted)
     if running is not None:

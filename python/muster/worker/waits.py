@@ -1,9 +1,9 @@
-"""Closures that wait for values of other closures, and threads that execute further closures during these waits.
+"""Closures that wait for values of other closures, and threads that execute additional closures during these waits.
 
-A waiting closure releases its slot: another thread of the process executes the next closure. When the waiting closure
-continues, the number of running closures may exceed the number of slots for a while. The waiting closure does not wait
-for a free slot: the closure that occupies the slot may need a lock that the waiting closure holds, and would then never
-finish.
+A waiting closure releases its slot, and another thread of the process executes the next closure. When the waiting
+closure continues, the number of running closures may temporarily exceed the number of slots. The waiting closure must
+not wait for a free slot. The closure that occupies the slot may need a lock that the waiting closure holds, and would
+then never finish.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any, Callable, Iterator
 from muster.worker.job import Job
 
 WORTH_TELLING = 0.01
-"""Seconds of waiting after which a closure gives its slot back."""
+"""Seconds of waiting after which a closure releases its slot."""
 
 
 class Waits:
     """The waits of a runner's closures. All methods except `untold` require the runner's lock `changed`. Additional
-    threads execute `work_beside`; their number is the largest number of closures that have waited at the same time, at
-    most `nested_max`.
+    threads execute `work_beside`. The number of additional threads is the largest number of closures that have waited
+    at the same time, at most `nested_max`.
     """
 
     def __init__(self, nested_max: int, changed: threading.Condition,
@@ -30,9 +30,9 @@ class Waits:
         self._changed = changed
         self._work_beside = work_beside
         self.granted = 0
-        """Maximum number of waits that the server allows; 0 if it does not support waits."""
+        """Maximum number of waits that the server allows, or 0 if the server does not support waits."""
         self.over = 0
-        """Number of closures on additional threads, minus the number of slots given back."""
+        """Number of closures on additional threads, minus the number of released slots."""
         self.threads = 0
         self._waiting: dict[Any, float] = {}  # waiting jobs and the start times of their waits
         self._given = 0  # number of released slots that the server knows of
@@ -40,7 +40,7 @@ class Waits:
 
     @property
     def untold(self) -> bool:
-        """Whether a wait has not been reported yet. Can be read without the lock."""
+        """True if a wait has not been reported yet. Can be read without the lock."""
         return len(self._waiting) > self._given
 
     def begin(self, job: Job, task: str) -> None:
@@ -74,7 +74,7 @@ class Waits:
         return told
 
     def tell(self, now: float) -> Iterator[Job]:
-        """Releases the slots of closures that have waited long enough, and yields these closures."""
+        """Releases the slots of closures that have waited long enough and yields these closures."""
         for job, since in self._waiting.items():
             if job.told or now - since < WORTH_TELLING:
                 continue
@@ -96,7 +96,7 @@ class Waits:
 
     @contextlib.contextmanager
     def standing_back(self) -> Iterator[None]:
-        """Counts the calling thread as held back while it waits in the block."""
+        """Counts the calling thread as held back while the thread waits in the ``with`` block."""
         counts = self.keeps_back()
         self._back += counts
         try:

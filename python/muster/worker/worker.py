@@ -37,20 +37,21 @@ class Worker:
     """Connects to a server and executes calls until it is stopped.
 
     A worker provides the functions that ``@muster.function`` has registered in `modules` and the functions added with
-    `function`. Unless ``pickled=False``, it also executes any callable that a client with the same Python version
-    schedules. Anyone who can reach the server can then run code on this machine.
+    `function`. Unless ``pickled=False``, the worker also executes any callable that a client with the same Python
+    version schedules. Anyone who can reach the server can then run code on this machine.
 
     Args:
         servers: gRPC addresses ``"host:port"``, as a list or separated by commas.
-        processes: Number of child processes, each of which is a task with one slot. A function that crashes ends only
-            its own process; the replacement process has the same index. ``muster.context().num_workers`` is at least
-            this number, from the first task on. None means 1, unless `threads` is given.
-        threads: Number of slots of a single task in this process. Use `threads` instead of `processes`.
-        modules: Modules to import for their functions. With `processes`, the child processes import them.
+        processes: Number of child processes, each of which is a task with a single slot. A function that crashes
+            terminates only its own process, and the replacement process has the same index.
+            ``muster.context().num_workers`` is at least this number from the first task on. None means 1, unless
+            `threads` is given.
+        threads: Number of slots of a single task in this process. Set either `threads` or `processes`.
+        modules: Modules to import for their functions. With `processes`, the child processes import the modules.
         pickled: Whether to execute pickled callables.
         gpus: GPUs to divide among the child processes, as values for CUDA_VISIBLE_DEVICES. Each child process offers
-            the number of its GPUs as the resource ``gpu``, which calls can request. None means the GPUs in
-            CUDA_VISIBLE_DEVICES of this process or, if it is not set, all GPUs that are found.
+            the number of its GPUs as the resource ``gpu``, which calls can request. None means the GPUs in this
+            process's CUDA_VISIBLE_DEVICES. If this variable is not set, None means all GPUs that are found.
         **options: Options of `muster.WorkerOptions`.
 
     Raises:
@@ -109,7 +110,7 @@ class Worker:
         """Executes calls until `stop` is called, the server drains the worker, or the server rejects it permanently.
 
         Returns:
-            0 after an orderly end, otherwise 1. The logger ``muster.worker`` reports the reason.
+            0 after an orderly shutdown, otherwise 1. The logger ``muster.worker`` reports the reason.
 
         Raises:
             RuntimeError: This process was forked from the running worker.
@@ -157,7 +158,7 @@ class Worker:
         return 1 if any(a.final for a in self._attachments) else 0
 
     def forked(self) -> None:
-        """Marks this object as a copy in a forked process. The package calls this method after a fork."""
+        """Marks this object as a copy in a forked process. Muster calls this method after a fork."""
         self._is_forked = True
 
     def _check_process(self) -> None:
@@ -165,7 +166,7 @@ class Worker:
             raise _forks.of_parent("worker")
 
     def stop(self) -> None:
-        """Asks `run` to finish the current calls and return. A second call of `stop` ends them at once.
+        """Asks `run` to finish the current calls and return. A second call of `stop` aborts the current calls.
 
         Can be called on any thread and in signal handlers.
 
@@ -177,7 +178,7 @@ class Worker:
         self._stop.set()
 
     def stop_on_signals(self) -> None:
-        """Makes SIGTERM and SIGINT call `stop`. Call this on the main thread."""
+        """Makes SIGTERM and SIGINT call `stop`. Must be called on the main thread."""
         for number in (signal.SIGTERM, signal.SIGINT):
             _forks.handle_signal(number, lambda *_: self.stop())
 
@@ -198,8 +199,8 @@ class Worker:
         return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
 
     def _free_bytes_max(self) -> int:
-        """Returns how many bytes of unused memory each process may keep. In total, the processes may keep a quarter of
-        the shared memory limit.
+        """Returns the maximum size of unused memory that each process may keep. In total, the processes may keep a
+        quarter of the shared memory limit.
         """
         assert self._blobs
         return self._blobs.free_bytes_max // max(1, self._processes)
