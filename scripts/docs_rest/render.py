@@ -266,7 +266,7 @@ def curl(answer: Answer, steady: Steady) -> str:
 def answer_of(answer: Answer, steady: Steady) -> str:
     """Returns a fence with the answer, or a sentence if it has no content."""
     if not answer.text:
-        return f"The answer has the status {answer.status} and no content."
+        return f"The response has status {answer.status} and no body."
     if answer.media.startswith(("application/json", "application/x-ndjson")):
         if "ndjson" in answer.media:
             lines = [json.dumps(steady.value(json.loads(line))) for line in answer.text.splitlines()]
