@@ -49,8 +49,8 @@ class Failure(NamedTuple):
 class ClosureError(MusterError):
     """Raised if a call has failed.
 
-    If this process has imported the class of the exception that the function raised, the error is also an instance of
-    that class, so for example ``except ValueError`` catches it. For a Python callable, the error has the attributes,
+    If this process has imported the class of the function's exception, the error is also an instance of this class. For
+    example, ``except ValueError`` then catches the error. For a Python callable, the error has the attributes,
     ``args``, notes, ``__cause__`` and ``__context__`` of the original exception. The last exception in the chain of
     causes contains the traceback of the worker.
 

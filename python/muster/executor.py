@@ -167,7 +167,7 @@ class Executor(concurrent.futures.Executor):
 
     def _slots(self) -> int | None:
         """Returns the number of calls that the connected workers can run at the same time, or None if the server is too
-        old to report it.
+        old to report the number.
 
         Raises:
             UnavailableError: There is no connection, or the session has ended.

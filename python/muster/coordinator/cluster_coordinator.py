@@ -332,7 +332,7 @@ class Scheduling(Hints):
         results.
 
         Args:
-            fn: A callable. It is pickled when `map` is called.
+            fn: A callable, which is pickled when `map` is called.
             *iterables: The n-th call receives the n-th element of each iterable. The shortest iterable determines the
                 number of calls.
             chunksize: Number of calls that are sent together as a chunk. None means 1 if `buffersize` is set or there

@@ -44,7 +44,7 @@ class Generation:
         self.draining = self.cancelling = True
 
     def take(self, notice: Any) -> None:
-        """Processes a drain notice of the server. A notice that the server repeats on another stream is ignored."""
+        """Processes a drain notice of the server. A notice that the server repeats on a later stream is ignored."""
         if notice.generation < self.number:
             return
         if notice.kind == FAILED:

@@ -1,5 +1,5 @@
-"""Opens the streams of a session, one after the other. Connects, reads, and reconnects after a connection loss as long
-as the server keeps the session.
+"""Opens the streams of a session, one after the other. The link connects, reads, and reconnects after a connection loss
+as long as the server keeps the session.
 """
 from __future__ import annotations
 

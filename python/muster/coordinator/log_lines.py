@@ -1,5 +1,5 @@
-"""Lines that functions print and log on workers. The program prints the lines while the functions run, or requests the
-lines of a single call.
+"""Prints the lines that functions print and log on workers. The program prints the lines while the functions run, or
+requests the lines of a single call.
 """
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ results.
 CHUNKS_AT_ONCE = 256
 """Number of closures that are submitted together."""
 _DIVIDED = {FailureKind.USER, FailureKind.INPUT, FailureKind.WORKER_LOST, FailureKind.TIMEOUT}
-"""Failures that a single call of a closure with several calls can have caused."""
+"""Failures that a single call can cause in a closure with several calls."""
 _PARTIAL = PartialResults.__name__.encode()
 _SCANNED_MAX = 1 << 20
 _KEPT_MAX = 4096
@@ -45,8 +45,8 @@ class Mapped(NamedTuple):
     name: str
     """Name of the function."""
     pack: Callable[[Calls, int], Request]
-    """Returns a request for several calls with the current values of their arguments. The number is the number of the
-    first call. The output of the request is the list of results, or PartialResults.
+    """Returns a request for several calls with the current values of their arguments. The number identifies the first
+    call. The output of the request is the list of results, or PartialResults.
     """
     submit: Callable[[list[Request]], list[RemoteValue[Any]]]
     arguments_of: Callable[[Request], tuple[Any, ...] | None]

@@ -21,7 +21,7 @@ from muster.objects.named import NamedObject, arguments
 from muster.objects.reasons import unavailable
 
 DROPS_MAX = 10_000
-"""Number of deleted objects that are reported to the server again on another stream."""
+"""Number of deleted objects that are reported to the server again on a later stream."""
 ASKED_BYTES_MAX = 1 << 20
 """Maximum size in bytes of requests that are sent together. A larger request is sent alone."""
 

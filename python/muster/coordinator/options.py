@@ -74,7 +74,7 @@ class CoordinatorOptions:
     num_workers: int = 0
     """Number of workers of each job, whether connected or not. Functions can read this number as
     ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0 means the number that
-    the cluster declares, otherwise the highest index known to the server, plus one.
+    the cluster declares. If the cluster declares no number, 0 means the highest known index plus one.
     """
     weight: int = 1
     """Weight of the session, from 1 to 1000. Sessions with waiting calls share the workers in proportion to their

@@ -34,8 +34,8 @@ class Record:
         `value`.
         """
         self.inputs: tuple[tuple[Record | None, int, int, bool], ...] = ()
-        """A tuple for each input. The tuple contains the input's record in this session or its number on the server,
-        its offset in JSON arguments, and whether its bytes are a pickle.
+        """A tuple for each input. The tuple contains the input's record in this session or its number on the server. It
+        also contains the input's offset in JSON arguments, and whether the input's bytes are a pickle.
         """
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
@@ -55,7 +55,7 @@ class Record:
         """Number of references to the output, from the handle and from unfinished closures."""
         self.waiters: list[Callable[[], None]] | None = None
         self.is_large = False
-        """Whether the value was stored elsewhere when the closure ended."""
+        """Whether the value was stored outside this process when the closure ended."""
 
 
 class Built:

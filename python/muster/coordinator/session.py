@@ -30,7 +30,7 @@ class Cancelled(NamedTuple):
     started: set[int]
     """Closures that are running or have ended."""
     left: set[int]
-    """Closures that were not cancelled: those that have started, and those whose state is unknown."""
+    """Closures that were not cancelled, because they have started or because their state is unknown."""
 
 
 class Session(SessionWaits):

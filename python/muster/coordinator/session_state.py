@@ -1,5 +1,5 @@
-"""The state of a session and its handles. The session stores every unfinished closure, with the data to send the
-closure again after a break of the stream, and every output that has a handle.
+"""The state of a session and its handles. The session stores every output that has a handle, and every unfinished
+closure, so that closures can be sent again after a break of the stream.
 
 The lock protects the whole state. Handles can be garbage-collected on any thread at any time, so `drop` takes no lock
 and only queues the handle.

@@ -30,7 +30,7 @@ class SessionStreams(SessionState):
     # Methods of the writing thread.
 
     def messages(self, stream: int) -> Iterator[bytes]:
-        """Yields the messages of one stream, until the session opens another stream."""
+        """Yields the messages of a stream, until the session opens the next stream."""
         while True:
             with self._lock:
                 if stream != self._stream:

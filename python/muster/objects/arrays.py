@@ -8,8 +8,8 @@ pickles. Each length is checked before it is used. All numbers are little endian
 
 A string has the dtype "utf8" and one dimension. None has the dtype "none" and no data.
 
-If large data can be stored elsewhere (see `muster.objects.large`), the magic ends in \\x02. After the data length of
-each array, a u8 then contains the length of a name, 0 or 32. The name follows, and replaces the data.
+If large data can be stored outside the message (see `muster.objects.large`), the magic number ends in \\x02. After the
+data length of each array, a u8 then contains the length of a name, 0 or 32. The name follows, and replaces the data.
 """
 from __future__ import annotations
 

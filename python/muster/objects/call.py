@@ -38,7 +38,7 @@ class Call:
         self.plain = plain
         """Whether the answer must be arrays or JSON, so that the object's process cannot make this process run code."""
         self.loads = loads
-        """Decodes the answer of a call with JSON arguments. None if the answer has another encoding."""
+        """Decodes the answer of a call with JSON arguments. None if the answer has a different encoding."""
         self.of = of
         self.answered = False
         self.raw: bytes = b""

@@ -37,9 +37,9 @@ callbacks is twice as high.
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
 SLOT_KEPT = 1.0
-"""Seconds that a function keeps its slot while it waits for a call. Releasing the slot at once would start further
-functions, which would train on older weights, although the object has its own thread and needs no slot. After this
-time, the object may be waiting for a function that needs the slot.
+"""Seconds that a function keeps its slot while it waits for a call. Releasing the slot immediately would start further
+functions, which would train on older weights. The object itself has its own thread and needs no slot. After this time,
+the object may be waiting for a function that needs the slot.
 """
 REPEATED_AFTER = 0.05, 2.0
 """Minimum and maximum number of seconds until calls are sent again for which the server had no room. The delay doubles
@@ -55,8 +55,8 @@ class _Callbacks(threading.local):
 _callbacks = _Callbacks()
 """Whether this thread runs callbacks of calls whose results were taken on a separate thread."""
 _beside = Apart()
-"""Threads for results of calls. They are separate from the threads for values of closures, which can wait until a value
-has been computed again.
+"""Threads for results of calls. Values of closures have separate threads, which can wait until a value has been
+computed again.
 """
 
 

@@ -149,7 +149,7 @@ class DistributedDataset:
         """Continues reading from a position.
 
         Args:
-            position: A result of `position`.
+            position: A position that the method `position` has returned.
 
         Raises:
             InputError: Functions that hold splits have not finished.
@@ -166,7 +166,7 @@ class DistributedDataset:
         """Continues reading from a position, without waiting. Called when a checkpoint is restored.
 
         Args:
-            position: A result of `position`.
+            position: A position that the method `position` has returned.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when the server has accepted the position.

@@ -212,7 +212,7 @@ class RemoteObject:
 
 
 _sessions: weakref.WeakValueDictionary[bytes, Calls] = weakref.WeakValueDictionary()
-"""Calls of the coordinators of this process, by ticket."""
+"""Calls objects of this process's coordinators, by ticket."""
 
 
 class _Here(threading.local):
@@ -220,7 +220,7 @@ class _Here(threading.local):
 
 
 here = _Here()
-"""Calls of the session whose functions and methods this thread executes. Set by the worker."""
+"""Calls object of the session whose functions and methods this thread executes. Set by the worker."""
 _process: list[Calls] = []
 
 

@@ -139,7 +139,7 @@ class Large:
 
     def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
         """Returns the storage for the arguments of a call of this object, or None if the call must be sent as a whole.
-        With `asks`, an unknown answer of the object's process is requested, which takes some time.
+        With `asks`, the object's process is asked if its answer is unknown, which takes some time.
         """
         if not asks and object not in self._asked:
             return None
@@ -173,8 +173,8 @@ class Large:
         return asked.answered and asked.error is None
 
     def take(self, call: Call) -> None:
-        """Fetches the memory that a result refers to. Runs on a separate thread. If the memory is lost, the call can be
-        repeated. Then marks the call as answered.
+        """Fetches the memory that a result refers to, and marks the call as answered. A call whose memory is lost can
+        be repeated first. Runs on a separate thread.
         """
         try:
             memory = self._memory()

@@ -1,8 +1,8 @@
 """Acknowledgements of received answers that have not been sent yet, or that the server may not have received.
 
 The server keeps an answer until it is acknowledged or its caller is closed. An acknowledgement on a broken stream can
-be lost. Therefore each acknowledgement is sent again on the next stream, unless the server has answered a call that was
-first sent together with the acknowledgement or after it.
+be lost. Therefore each acknowledgement is sent again on the next stream. The exception is an acknowledgement that was
+sent before or with a call that the server has answered.
 """
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class CoordinationClient:
             The index of this use of the barrier id.
 
         Raises:
-            WaitTimeout: A participant is missing. The message contains its name.
+            WaitTimeout: A participant is missing. The message contains the name of the participant.
             ServerError: The barrier was cancelled, or a task passed different participants.
             ValueError: The `task` of this client is not set.
         """

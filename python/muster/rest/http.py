@@ -174,7 +174,7 @@ class Http:
 
 
 def segment(text: str | int) -> str:
-    """Returns `text` percent-encoded as one path segment."""
+    """Returns `text`, percent-encoded as a single path segment."""
     return urllib.parse.quote(str(text), safe="")
 
 

@@ -387,8 +387,8 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
 
             - `resources`, `labels`: resources that are reserved for each rank, and labels that the rank's worker must
               have.
-            - `upload`: code directory that is copied into the working directory of each rank, or the SHA-256 hash of an
-              archive that the server already has.
+            - `upload`: code directory that is copied into each rank's working directory, or the SHA-256 hash of an
+              archive on the server.
             - `on_hang`: reaction if the program makes no progress for `hang_after` (60 s): ``"off"``, ``"tell"``,
               ``"restart"`` or ``"abort"``.
             - `step_pattern`: RE2 regular expression whose first group matches the step number in a printed line. Not

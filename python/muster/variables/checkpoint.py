@@ -1,7 +1,7 @@
 """Checkpoints on disk. ``PATH/checkpoint-7`` contains the files ``data`` and ``manifest.json``. The manifest is written
-last. It contains the offsets and SHA-256 digests of all data, and a digest of the manifest itself. A checkpoint is
-written as ``checkpoint-7.tmp``, synced to disk, and then renamed, so earlier checkpoints survive any crash. This module
-does not use a cluster.
+last. The manifest contains the offsets and SHA-256 digests of all data, and its own digest. A checkpoint is written as
+``checkpoint-7.tmp``, synced to disk, and then renamed, so earlier checkpoints survive any crash. This module does not
+use a cluster.
 """
 from __future__ import annotations
 

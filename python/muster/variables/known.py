@@ -29,7 +29,7 @@ DELETED_MAX = 10_000
 """Maximum number of stored names of deleted objects."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject, DistributedDataset]
 _VARIABLES = (RemoteVariable, ShardedVariable)
-"""Other handles have `save_state` and `load_state`."""
+"""Handle classes of variables. All other handles have `save_state` and `load_state`."""
 
 
 class Known:

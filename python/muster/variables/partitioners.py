@@ -1,4 +1,4 @@
-"""Partitioners, which determine the number of shards of a variable. They follow the rules of
+"""Partitioners, which determine the number of shards of a variable. The rules are the same as in
 tf.distribute.experimental.partitioners.
 
 A partitioner is called with a shape and a dtype, and returns the number of parts along each dimension. Only the first

@@ -139,8 +139,9 @@ class State:
         """Writes a checkpoint.
 
         The checkpoint contains the variables that this coordinator has created or found, and the positions of named
-        datasets. It also contains the created objects whose class defines ``save_state(self)``. All saved variables and
-        objects must have names. The state of an object must be picklable. Each shard is saved between two of its calls.
+        datasets. The checkpoint also contains the created objects whose class defines ``save_state(self)``. All saved
+        variables and objects must have names. The state of an object must be picklable. Each shard is saved between two
+        of its calls.
 
         Args:
             path: Directory of the checkpoints. Untrusted programs must not have access to this directory. Only one
