@@ -36,7 +36,7 @@ class KeyWatch:
 
     def stop(self) -> None:
         """Stops the watch. The handler is not called after stop() has returned. If the handler itself calls stop(), the
-        watch stops later.
+        watch stops after the handler has returned.
         """
         self._stopped.set()
         for waiter in (self._waiter, self._pause):

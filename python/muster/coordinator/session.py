@@ -30,7 +30,7 @@ class Cancelled(NamedTuple):
     started: set[int]
     """Closures that are running or have ended."""
     left: set[int]
-    """Closures that were not cancelled, because they have started or because their state is unknown."""
+    """Closures that could not be cancelled: started closures, and closures with an unknown state."""
 
 
 class Session(SessionWaits):

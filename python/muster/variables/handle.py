@@ -305,7 +305,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when the task has executed the call.
@@ -317,7 +317,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when the task has executed the call.
@@ -329,7 +329,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when the task has executed the call.
@@ -376,7 +376,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One gradient for each index.
+            rows: Array with one gradient row for each index.
             learning_rate: Learning rate, a finite number.
 
         Returns:
@@ -392,7 +392,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One gradient for each index.
+            rows: Array with one gradient row for each index.
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment, at least 0 and below 1.
             beta2: Decay factor of the second moment, at least 0 and below 1.

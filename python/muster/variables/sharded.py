@@ -174,7 +174,7 @@ class ShardedVariable(Ranged):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
@@ -186,7 +186,7 @@ class ShardedVariable(Ranged):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
@@ -198,7 +198,7 @@ class ShardedVariable(Ranged):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One row for each index.
+            rows: Array with one row for each index.
 
         Returns:
             A RemoteValue. Its value is None, and becomes available when all shards have executed the call.
@@ -210,7 +210,7 @@ class ShardedVariable(Ranged):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One gradient for each index.
+            rows: Array with one gradient row for each index.
             learning_rate: Learning rate, a finite number.
 
         Returns:
@@ -225,7 +225,7 @@ class ShardedVariable(Ranged):
 
         Args:
             indices: One-dimensional array of row numbers.
-            rows: One gradient for each index.
+            rows: Array with one gradient row for each index.
             learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment.
             beta2: Decay factor of the second moment.
