@@ -36,7 +36,7 @@ class KeyWatch:
 
     def stop(self) -> None:
         """Stops the watch. The handler is not called after stop() has returned. If the handler itself calls stop(), the
-        watch stops after the handler has returned.
+        call returns without waiting for the end of the watch.
         """
         self._stopped.set()
         for waiter in (self._waiter, self._pause):
