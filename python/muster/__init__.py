@@ -1,6 +1,7 @@
 """Python client and Python worker of Muster. The client runs functions on a cluster of workers.
 
-Names are imported at their first use. Therefore the package is imported quickly, and worker processes do not need gRPC.
+Names are imported when they are first used. Therefore the package is imported quickly, and worker processes do not need
+gRPC.
 """
 from __future__ import annotations
 

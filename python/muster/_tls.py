@@ -29,7 +29,7 @@ class Tls:
 
     @classmethod
     def of(cls, ca: str | None, cert: str | None, key: str | None) -> Tls:
-        """Returns the TLS settings with these files. An argument of None is replaced by the path in MUSTER_CA,
+        """Returns the TLS settings for these files. An argument of None is replaced by the path in MUSTER_CA,
         MUSTER_CERT or MUSTER_KEY.
 
         Raises:

@@ -1,7 +1,6 @@
 """Exchanges large values with other processes. Used by clients and worker processes, but not by their child processes.
 
-A Process holds at most `bytes_max` bytes. It has three threads: one for the store, one for the stream to the server,
-and one for uploads.
+A Process holds at most `bytes_max` bytes. Three threads serve the store, the stream to the server, and the uploads.
 """
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ _mine = threading.local()
 
 
 def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
-    """Returns the server of this thread, and starts it if necessary. `c.cluster` is the whole cluster. Raises
+    """Returns the server of this thread. Starts the server if necessary. `c.cluster` is the whole cluster. Raises
     ValueError if this thread is already running a different server.
     """
     kept = getattr(_mine, "kept", None)

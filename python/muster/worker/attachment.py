@@ -61,8 +61,7 @@ class Group:
         self.size = size
 
     def leave(self) -> None:
-        """Removes a task that will not reconnect. The last task is not removed, because the whole worker then leaves.
-        """
+        """Removes a task that will not reconnect. The last task is kept, because the whole worker then leaves."""
         with self._lock:
             self.size = max(1, self.size - 1)
 

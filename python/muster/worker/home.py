@@ -10,8 +10,8 @@ from muster.worker import context
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """Address and credentials of a worker's server. The credentials never leave this host, because a pickled
-    coordinator does not contain credentials.
+    """Address and credentials of a worker's server. The credentials are not passed to other hosts, because a pickled
+    coordinator does not contain them.
     """
 
     servers: tuple[str, ...]

@@ -10,8 +10,9 @@ _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 
 def run_as_init() -> None:
-    """Forks PID 1, and continues the program in the child. PID 1 reaps all orphans, forwards signals to the child, and
-    exits with the child's status. Therefore the program only has to wait for its own child processes.
+    """Forks PID 1 and continues the program in the child. PID 1 reaps all orphans, forwards signals to the child, and
+    exits with the child's status. Therefore the reaping does not prevent the program from waiting for its own child
+    processes.
 
     Signals from a terminal reach both processes through their process group and are not forwarded. Returns only in the
     child. Does nothing if this process is not PID 1. Must be called before any thread is started.

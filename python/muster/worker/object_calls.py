@@ -34,8 +34,8 @@ class WorkerMemory:
 
 
 class ObjectCalls(Calls):
-    """Passes calls as serialized WorkerMessages to `send`. This happens on a separate thread, which starts with the
-    first call.
+    """Passes calls as serialized WorkerMessages to `send`. A separate thread, which starts with the first call, calls
+    `send`.
     """
 
     def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Memory | None] = lambda: None) -> None:

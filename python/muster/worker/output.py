@@ -175,8 +175,8 @@ def drain() -> bool:
 
 
 def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
-    """Returns a function that waits until a descriptor is readable. Call the function while no closure is running. It
-    returns the result of `select.poll`.
+    """Returns a function that waits until a descriptor is readable and returns the result of `select.poll`. The
+    function must be called while no closure is running.
 
     During the wait, the output of processes started by functions is written to the worker's own output. A descriptor of
     -1 is ignored.
