@@ -107,7 +107,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "listClosureStacks": (
         "Get the stacks of a closure's worker",
-        "Returns the lines that the worker's process is executing. The answer takes at most 2 s.",
+        "Returns the stack of each thread of the worker's process, within 2 s.",
         ("409 the closure is not running", "429 the worker is already serving two such requests"),
     ),
     "cancelClosure": ("Cancel a closure", "", ()),
@@ -193,7 +193,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "listStacks": (
         "Get the stacks of a program",
-        "Returns the line that each running rank is executing. The answer takes at most 2 s.",
+        "Returns the stacks of all running ranks, within 2 s.",
         (),
     ),
     "getTimeline": ("Get the timeline of a program", "See [Timeline](#timeline).", _PAST),
@@ -257,7 +257,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "listTaskStacks": (
         "Get the stacks of a worker",
-        "Returns the lines that the worker's process is executing. The answer takes at most 2 s.",
+        "Returns the stack of each thread of the worker's process, within 2 s.",
         ("429 the worker is already serving two such requests",),
     ),
     "listMachines": (
@@ -350,10 +350,10 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "rotateToken": (
         "Rotate a token",
-        "Returns a new secret. The old secret becomes invalid immediately, and connections that use it are closed.",
+        "Returns a new secret. The old secret becomes invalid immediately, and connections that use the old secret are closed.",
         (_LAST,),
     ),
-    "revokeToken": ("Revoke a token", "The token becomes invalid immediately, and connections that use it are closed.", (_LAST,)),
+    "revokeToken": ("Revoke a token", "The token becomes invalid immediately, and connections that use the token are closed.", (_LAST,)),
     # server
     "getOverview": ("Get the overview", "Returns key figures of the server or of one cluster.", ()),
     "listAttention": ("List alerts", "Lists one alert for each cause. An alert is removed when its cause has ended.", ()),
