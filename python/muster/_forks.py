@@ -105,7 +105,9 @@ def do_nothing(number: int, frame: Any) -> None:
 
 
 def leave(error: BaseException | None = None) -> NoReturn:
-    """Exits a forked process that has returned from its function. The exit works as in a normal Python program."""
+    """Exits a forked process that has returned from its function. The process exits in the same way as a normal Python
+    program.
+    """
     status = 0
     try:
         if isinstance(error, SystemExit):

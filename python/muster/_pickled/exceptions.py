@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 from muster._pickled import picklers
 
 BYTES_MAX = 64 << 10
-"""Maximum size of a serialized exception. A larger exception is sent without its causes or omitted."""
+"""Maximum size of a serialized exception. A larger exception is sent without its causes, or is omitted."""
 PART_BYTES_MAX = 16 << 10
 """Maximum size of a single attribute or of `args`. Larger attributes are omitted."""
 NODES_MAX = 32

@@ -29,8 +29,8 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Splits "host:port" or "[::1]:port" into host and port. The port of "host" is 0. Raises ValueError for other
-    strings.
+    """Splits "host:port" or "[::1]:port" into host and port. If the port is missing, the port is 0. Raises ValueError
+    for other strings.
     """
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")

@@ -214,7 +214,7 @@ def _take_unfinished(descriptor: int, text: str) -> None:
 
 
 def running() -> list[contexts.Context]:
-    """Returns a list with the closure that this process started last. The list is empty if there is none."""
+    """Returns a list with the closure that this process started last. The list is empty if no closure has started."""
     return _running[-1:]
 
 
