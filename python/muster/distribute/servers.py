@@ -45,7 +45,7 @@ class ServerConfig:
     task_type: str
     task_id: int
     session_config: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Protocol for factories of other servers. Workers ignore this field."""
+    """Configuration for the sessions of other servers. Workers ignore this field."""
     rpc_layer: str = ""
     environment: str = ""
     """``"google"`` if the task already has a running server."""
