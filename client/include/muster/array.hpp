@@ -1,4 +1,4 @@
-// Arrays of numbers, as variables return them.
+// Arrays of numbers that are returned by variables.
 #pragma once
 
 #include <cstdint>

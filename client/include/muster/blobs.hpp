@@ -20,8 +20,9 @@ namespace muster {
 ///
 /// If a function returns a muster::blob, its bytes are kept as long as the server keeps the value.
 /// Bytes stored with blobs::put are kept while this process has a copy of the blob or an unfinished
-/// call refers to it. If anything else refers to the blob, the bytes are kept for ten minutes. In
-/// JSON, as in Python and REST, a blob is {"$blob":"…","bytes":N} with 64 hexadecimal digits.
+/// call refers to it. If anything else refers to the blob, the bytes are kept for ten minutes. The
+/// JSON form, which Python and REST also use, is {"$blob":"…","bytes":N} with 64 hexadecimal
+/// digits.
 struct blob {
   /// SHA-256 of the bytes, or a random ID if the bytes are in a process's memory; 64 hexadecimal
   /// digits.
@@ -51,7 +52,7 @@ class blob_bytes {
  public:
   /// Constructs an empty pointer.
   blob_bytes() = default;
-  /// Refers to bytes.
+  /// Constructs a pointer to bytes.
   /// @param owner  keeps the bytes alive
   /// @param bytes  the bytes
   blob_bytes(std::shared_ptr<void const> owner, std::string_view bytes)
@@ -89,18 +90,20 @@ struct blobs_options {
   /// control group. 0 disables shared memory.
   std::optional<std::size_t> shm_bytes_max{};
   /// Address at which processes on other hosts fetch blobs stored by this worker's functions,
-  /// "host" or "host:port". If empty, the interface towards the server and a free port are used.
-  /// "off" makes them fetch from the server. A program without a worker does not listen.
+  /// "host" or "host:port". If empty, the network interface with the route to the server and a free
+  /// port are used. With "off", these processes fetch the blobs from the server. A program without
+  /// a worker does not listen.
   std::string transfer_listen{};
   /// Address announced instead of transfer_listen, for example behind a proxy; "host" or
   /// "host:port".
   std::string transfer_advertise{};
 };
 
-/// A blob could not be stored or fetched. If a worker function throws it, the kind decides:
-/// - INPUT (the blob does not exist or is too large) fails the call.
-/// - DEPENDENCY_LOST (the server was unreachable for blobs_options::patience) counts as a lost
-///   worker, and the call is retried.
+/// A blob could not be stored or fetched. If a worker function throws this error, the kind
+/// determines the effect:
+/// - INPUT: the blob does not exist or is too large. The call fails.
+/// - DEPENDENCY_LOST: the server was unreachable for blobs_options::patience. The error counts as a
+///   lost worker, and the call is retried.
 class blob_error : public function_error {
  public:
   /// Constructs the error.
@@ -125,12 +128,12 @@ class blob_error : public function_error {
 /// @endcode
 ///
 /// Blobs above 1 MiB stay in the memory of the process that stored them, and processes of the same
-/// user on that host map this memory. Blobs stored by a worker's functions are kept as long as a
-/// value refers to them; other hosts fetch these blobs directly from the worker. All other blobs
+/// user on the same host map this memory. Blobs stored by a worker's functions are kept as long as
+/// a value refers to them; other hosts fetch these blobs directly from the worker. All other blobs
 /// are fetched from the server, which requests them from their owner. See docs/cpp.md#blobs.
 ///
-/// Members may be called from any thread and block. Threads that request the same blob share one
-/// fetch. An object that worker functions use must outlive worker::run.
+/// Members may be called from any thread, and can block. Threads that request the same blob share
+/// one fetch. An object that worker functions use must outlive worker::run.
 class blobs {
  public:
   /// Validates the options.
@@ -138,7 +141,7 @@ class blobs {
   /// @throws std::invalid_argument  an option is invalid
   explicit blobs(blobs_options options);
   /// Copies blobs that may still be needed to the server, for up to ten seconds, and then frees all
-  /// memory. Blobs on the server are no longer renewed. Precondition: no other thread is using this
+  /// memory. Stops renewing blobs on the server. Precondition: no other thread is using this
   /// object.
   ~blobs();
   blobs(blobs const&) = delete;

@@ -32,7 +32,7 @@ struct checkpoint_options {
 /// @endcode
 ///
 /// Errors are logged, and thrown by stop() or by the next schedule, join or done. Saving is
-/// suspended after a task was lost, after a variable or object was recreated, and if the directory
+/// suspended when a task is lost, when a variable or object is recreated, and if the directory
 /// already contains checkpoints. Calling cluster_coordinator::restore resumes saving. The
 /// suspension keeps initial values out of the newest checkpoint. Members must be called from one
 /// thread unless documented otherwise.
@@ -40,7 +40,7 @@ class periodic_checkpoints {
  public:
   /// The implementation class.
   class impl;
-  /// Used by the library.
+  /// Constructs the object; used by the library.
   /// @param made  the implementation
   explicit periodic_checkpoints(std::unique_ptr<impl> made);
   /// Moves the saving thread from another object.
@@ -51,7 +51,7 @@ class periodic_checkpoints {
   /// Returns the number of the newest saved checkpoint, or nothing if none has been saved. May be
   /// called from any thread.
   std::optional<std::uint64_t> last() const;
-  /// Stops saving after a checkpoint that is being written is complete. Throws an error that has
+  /// Stops saving. If a checkpoint is being written, completes it first. Throws any error that has
   /// not been thrown yet.
   void stop();
 

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// The failure of a call or of a session. Programs usually handle the subtypes below differently;
-/// kind() is more precise. If the error has no subtype, the function threw (USER) or a deadline
+/// The failure of a call or of a session. Programs usually handle each subtype differently; kind()
+/// is more precise. If the exception is not of a subtype, the function threw (USER) or a deadline
 /// passed (TIMEOUT).
 class closure_error : public std::runtime_error {
  public:
@@ -23,7 +23,7 @@ class closure_error : public std::runtime_error {
   muster::failure const& failure() const noexcept { return failure_; }
   /// Returns the failure kind; use it to decide how to react.
   failure_kind kind() const noexcept { return failure_.kind; }
-  /// Returns the error's class name in its own language; can be empty.
+  /// Returns the error's class name in the language of the function; can be empty.
   std::string const& type() const noexcept { return failure_.type; }
   /// Returns the error message without the kind.
   std::string const& message() const noexcept { return failure_.message; }
@@ -38,7 +38,7 @@ class closure_error : public std::runtime_error {
   muster::failure failure_;
 };
 
-/// An argument could not be converted, or an input failed.
+/// An argument could not be converted, or a call whose output is an argument failed.
 struct input_error : closure_error {
   using closure_error::closure_error;
 };

@@ -126,7 +126,7 @@ class scheduling {
 /// - submit: calls fail independently of each other.
 /// - schedule: calls have the semantics of TensorFlow's ClusterCoordinator. The first error cancels
 ///   the other scheduled calls. When all scheduled calls have ended, the next schedule, join or
-///   done throws the error once. The coordinator then continues with the next generation.
+///   done throws the error once. The coordinator then begins a new generation of scheduled calls.
 ///
 /// Members may be called from any thread. Coroutines on any executor can await the asynchronous
 /// versions.
@@ -155,7 +155,7 @@ class cluster_coordinator {
   /// Submits a call of a function that workers provide. Waits while the queue is full. If the call
   /// fails, its error is thrown only when its value is fetched, and other calls are not cancelled.
   /// The call can be cancelled by remote_value::cancel, by cancel(), and by destroying the
-  /// coordinator. Older servers do not support submit; on them, the call is scheduled.
+  /// coordinator. An older server that does not support submit schedules the call instead.
   /// @tparam Result  the function's result type; void ignores the result
   /// @param function  function name
   /// @param args  JSON arguments; the last ones can be passed by name (keyword.hpp). The worker
@@ -165,7 +165,7 @@ class cluster_coordinator {
   /// @throws wait_timeout  the queue stayed full for coordinator_options::schedule_timeout
   /// @throws unavailable_error  the session has ended
   /// @throws std::invalid_argument  the arguments are too large, a name is used twice, or an
-  ///   argument is a value of another coordinator that is not ready
+  ///   argument is an unfinished value of another coordinator
   template <class Result, class... Args>
   remote_value<Result> submit(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(submitted(request_of(function, args...))));
@@ -229,8 +229,8 @@ class cluster_coordinator {
   remote_value<Result> schedule(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(request_of(function, args...)));
   }
-  /// Asynchronous version of schedule. Suspends while the queue is full, or until the calls that an
-  /// error has cancelled have ended. If the wait is cancelled, nothing is scheduled.
+  /// Asynchronous version of schedule. Suspends while the queue is full. After an error, suspends
+  /// until the cancelled calls have ended. If the wait is cancelled, nothing is scheduled.
   /// @param function  function name
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
@@ -267,11 +267,11 @@ class cluster_coordinator {
 
   /// Makes every worker that provides the function, now or later, build a value and keep it.
   /// Returns once the server has accepted the request, before the value is built. join and done do
-  /// not wait for the value. Errors and cancellation of the session do not affect it.
+  /// not wait for the value. Errors and cancellation of the session do not affect the value.
   /// @param function  name of the builder function
   /// @param args  JSON arguments without handles, because the value is rebuilt when a worker
   ///   reconnects
-  /// @return a handle that can be an argument of calls
+  /// @return a handle to pass as a call argument
   /// @throws input_error  the server already stores too many values
   /// @throws unavailable_error  the session has ended
   /// @throws std::invalid_argument  the arguments are too large or contain handles
@@ -282,7 +282,7 @@ class cluster_coordinator {
   /// Asynchronous version of create_per_worker_value.
   /// @param function  name of the builder function
   /// @param args  JSON arguments without handles
-  /// @return a handle that can be an argument of calls
+  /// @return a handle to pass as a call argument
   template <class... Args>
   boost::asio::awaitable<per_worker_value> async_create_per_worker_value(std::string function,
                                                                          Args... args) {
@@ -344,8 +344,8 @@ class cluster_coordinator {
                             std::vector<T> const& values) {
     return make_variable<T>(o, of, std::span<T const>(values));
   }
-  /// Returns a handle of the variable with this name, which any coordinator can have created. Waits
-  /// until the variable's task has returned the shape. Throws the same exceptions as get_object.
+  /// Returns a handle of the variable with this name, created by any coordinator. Waits until the
+  /// variable's task has returned the shape. Throws the same exceptions as get_object.
   /// @param name  the variable's variable_options::name
   /// @throws std::invalid_argument  the object is not a variable with elements of type T
   template <class T>
@@ -353,20 +353,20 @@ class cluster_coordinator {
     return variable<T>(find_variable_core(name));
   }
 
-  /// Writes a checkpoint of all variables that this coordinator has created or found, and of all
-  /// objects that it has created with object_options::saved. No shard is saved in the middle of a
-  /// call. Python can read the checkpoint.
+  /// Writes a checkpoint of all variables that this coordinator has created or looked up, and of
+  /// all objects that it has created with object_options::saved. No shard is saved in the middle of
+  /// a call. Python can read the checkpoint.
   /// @param path  a directory; the tasks do not need access to it
   /// @param o  checkpoint options
-  /// @return the checkpoint number; the checkpoint is on disk
+  /// @return the number of the checkpoint, which is then on disk
   /// @throws std::invalid_argument  a variable has no name, or checkpoint_options::keep is 0
   /// @throws std::system_error  a file could not be written
   /// @throws closure_error  the error of a call, or with `quiesce` the pending error
   /// @throws wait_timeout  with `quiesce`: running calls did not end in time
   std::uint64_t save(std::string const& path, checkpoint_options const& o = {});
   /// Loads the newest complete checkpoint into all variables and objects that save() would save.
-  /// Create these variables and objects first. Entries are matched by name, and the number of
-  /// shards can differ. Other entries are ignored.
+  /// Create these variables and objects first. Checkpoint entries are matched by name; the number
+  /// of shards can differ. Entries without a match are ignored.
   /// @param path  the directory given to save()
   /// @return the checkpoint number, or nothing if there is no checkpoint
   /// @throws std::invalid_argument  no checkpoint is complete, or an entry is missing or has a
@@ -407,7 +407,7 @@ class cluster_coordinator {
     return detail::fetch_all(s, std::chrono::steady_clock::now() + timeout);
   }
 
-  /// Cancels queued calls and asks running calls to stop. Later calls are not affected, but start
+  /// Cancels queued calls and asks running calls to stop. Later calls are not cancelled, but start
   /// only after the cancelled calls have ended. Only the values of cancelled calls report the
   /// cancellation.
   void cancel();

@@ -68,7 +68,7 @@ class reporter {
 /// The call that a function executes, its cancellation and its reports.
 ///
 /// Created by the library and valid during the call. cancelled(), log(), output() and progress()
-/// may be called from any thread; all other members belong to the function's thread.
+/// may be called from any thread; all other members must be called on the function's thread.
 ///
 /// @code
 /// w.function("train", [](muster::context& c, int steps) {
@@ -130,8 +130,8 @@ class context {
 
   /// Adds lines to the call's log, which `muster logs`, REST and the dashboard show while the call
   /// runs. Returns without waiting. Lines arrive in order and before the result. While 1 MiB of the
-  /// log is waiting to be sent, further lines are dropped; a line reports how many. A line longer
-  /// than 8 KiB is truncated.
+  /// log is waiting to be sent, further lines are dropped, and a later line reports their number. A
+  /// line longer than 8 KiB is truncated.
   /// @param level  the severity
   /// @param text  one or more lines
   void log(log_level level, std::string_view text) {

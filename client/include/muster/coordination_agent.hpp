@@ -25,7 +25,7 @@ class key_watch {
  public:
   /// Constructs an object without a watch.
   key_watch() = default;
-  /// Used by the library.
+  /// Constructs the object; used by the library.
   /// @param w  the watch
   explicit key_watch(std::shared_ptr<detail::key_watching> w);
   /// Stops the watch.
@@ -36,8 +36,8 @@ class key_watch {
   /// @param other  has no watch afterwards
   key_watch& operator=(key_watch&& other) noexcept;
 
-  /// Stops the watch. After this has returned, the handler is no longer called. When called inside
-  /// the handler, only requests the stop and does not wait.
+  /// Stops the watch. After this function has returned, the handler is no longer called. Inside the
+  /// handler, this function only requests the stop and does not wait.
   void stop();
 
  private:
@@ -57,8 +57,8 @@ class key_watch {
 /// @endcode
 ///
 /// After connect() the agent sends heartbeats and listens for errors. When an error ends the run,
-/// all waiting and later calls throw agent_error, and coordination_options::on_error is called.
-/// After that, connect() registers a new incarnation.
+/// all waiting and later calls throw agent_error, and coordination_options::on_error is called. A
+/// later connect() registers a new incarnation.
 ///
 /// A broken connection is re-established. Calls that only wait are repeated until the service has
 /// been silent for coordination_options::heartbeat_timeout. Other interrupted calls throw
@@ -69,11 +69,12 @@ class key_watch {
 /// same participants.
 ///
 /// Members may be called from any thread. On a library thread, members that wait throw
-/// std::logic_error. Each of them has an asynchronous version for a coroutine on any executor.
-/// Cancellation (any type) throws operation_aborted and withdraws the request.
+/// std::logic_error. Each member that waits has an asynchronous version for coroutines on any
+/// executor. Cancellation of any type throws operation_aborted and withdraws the request.
 ///
 /// All members that contact the service throw agent_error (also if the agent is not connected),
-/// coordination_error and wait_timeout. Members list only their other exceptions.
+/// coordination_error and wait_timeout. The description of each member lists only its other
+/// exceptions.
 class coordination_agent {
  public:
   /// Unit of all timeouts.
@@ -98,7 +99,7 @@ class coordination_agent {
   /// which counts its barrier uses from 0.
   /// @throws wait_timeout  coordination_options::connect_timeout has expired; the message names the
   ///   missing tasks
-  /// @throws coordination_error  invalid_argument: the cluster has no such task;
+  /// @throws coordination_error  invalid_argument: the cluster does not have this task;
   ///   failed_precondition: the agent is already connected or connecting
   void connect();
   /// Asynchronous version of connect.
@@ -117,8 +118,8 @@ class coordination_agent {
   /// connect().
   std::uint64_t service_incarnation() const;
 
-  /// Waits until all tasks have called it, and returns the devices of all tasks, ordered by job
-  /// name, then by task. Later calls in the same run return the same result.
+  /// Waits until all tasks have called this function, and returns the devices of all tasks, ordered
+  /// by job name, then by task. Later calls in the same run return the same result.
   /// @param devices  descriptions of this task's devices
   /// @param timeout  maximum time to wait
   std::vector<std::string> wait_for_all(std::vector<std::string> devices, milliseconds timeout);
@@ -188,7 +189,7 @@ class coordination_agent {
   /// @return an object that stops the watch when it is destroyed
   key_watch watch(std::string folder, std::function<void(key_change const&)> on_change);
 
-  /// Waits until all participants have called it.
+  /// Waits until all participants have called this function.
   /// @param id  barrier ID
   /// @param timeout  counted from the first arrival; ends the barrier for all tasks
   /// @param participants  task numbers; if empty, all tasks
@@ -249,7 +250,7 @@ class coordination_agent {
   /// @param timeout  maximum time to wait
   awaitable<task_list> async_wait_for_tasks(std::int64_t version, milliseconds timeout);
   /// Waits until all connected tasks in `among` have made the same call. Returns the same list of
-  /// these tasks to each of them.
+  /// these tasks to each caller.
   /// @param among  task numbers, including this task's; if empty, all tasks
   /// @param timeout  maximum time to wait
   std::vector<live_task> live_tasks(std::vector<std::uint32_t> among, milliseconds timeout);

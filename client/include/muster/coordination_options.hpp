@@ -40,8 +40,9 @@ struct coordination_options {
   std::chrono::milliseconds watch_interval{100};
 
   /// Called with the error that ends a run, once for each connect(). The run ends if a task fails,
-  /// reports an error or is restarted, or if the service is unavailable. Called on a library
-  /// thread: must be short, and must not throw or call members of the agent that wait.
+  /// reports an error or is restarted, or if the service is unavailable. The function is called on
+  /// a library thread, so it must be short, and must not throw or call members of the agent that
+  /// wait.
   std::function<void(agent_error const&)> on_error{};
 };
 

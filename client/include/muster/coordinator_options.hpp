@@ -26,9 +26,9 @@ struct coordinator_options {
   std::string name{};
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// If true, errors do not cancel other calls and join does not throw them; each value throws its
-  /// own error. If false, the first error of a scheduled call cancels the unfinished scheduled
-  /// calls and is thrown.
+  /// If true, errors do not cancel other calls, and join does not throw errors; fetching a value
+  /// throws the error of its call. If false, the first error of a scheduled call cancels the
+  /// unfinished scheduled calls. The next schedule, join or done throws this error.
   bool continue_on_error = false;
   /// Maximum number of calls that wait for a worker. At the limit, schedule and submit wait. 0
   /// means the server's --queue-capacity (262,144 by default); the client then waits only while
@@ -49,8 +49,8 @@ struct coordinator_options {
   /// Weight of this session when sessions compete for workers, 1 to 1000.
   std::uint32_t weight = 1;
 
-  /// Time to resume the session after a lost connection. After this time, unfinished calls fail
-  /// with unavailable_error. 0 means the server's default, one minute.
+  /// Time to resume the session after the connection was lost. After this time, unfinished calls
+  /// fail with unavailable_error. 0 means the server's default, one minute.
   std::chrono::milliseconds session_grace{0};
   /// Keep the session after the coordinator is destroyed: its calls finish, and its values can be
   /// read over REST for one hour.

@@ -104,7 +104,7 @@ struct distribute_options {
   environment_lookup environment = process_environment();
 };
 
-/// Runs the worker function as the tasks of a cluster.
+/// Runs the worker function for the tasks of a cluster.
 ///
 /// @code
 /// struct my_strategy : muster::strategy {

@@ -1,4 +1,4 @@
-// Converts an ordinary callable into a function of encoded values.
+// Converts an ordinary callable into a function that takes and returns encoded values.
 #pragma once
 
 #include <boost/json.hpp>
@@ -16,8 +16,9 @@
 
 namespace muster {
 
-/// A function of encoded values. `args` is valid during the call. `result` is empty JSON when the
-/// function is called. Assign to `result`, because it can reuse its memory between calls.
+/// A function that takes and returns encoded values. `args` is valid during the call. `result` is
+/// empty JSON when the function is called. Assign to `result.bytes`, whose memory can be reused
+/// between calls.
 using raw_function = std::function<void(context& c, value_view args, value& result)>;
 
 /// Wraps a callable; see worker::function for its parameters and result.

@@ -136,7 +136,7 @@ class object_class {
   }
 
   /// Adds the methods save_state and load_state, which checkpoints call. Python classes define
-  /// methods of these names.
+  /// methods with these names.
   /// @param save  a method that returns the state as JSON
   /// @param load  a method that receives this state
   template <class Save, class Load>

@@ -15,11 +15,11 @@ struct object_options {
   std::string name{};
   /// Keep the object after its coordinator has ended, instead of deleting it. Requires a name.
   bool detached = false;
-  /// Include the object in this coordinator's checkpoints. Requires a name. Its class must call
-  /// object_class::saved in C++, or define save_state and load_state in Python.
+  /// Include the object in this coordinator's checkpoints. Requires a name. A C++ class must be
+  /// registered with object_class::saved; a Python class must define save_state and load_state.
   bool saved = false;
-  /// Number of methods that can run at the same time; the class can limit it. With 1, methods run
-  /// one after the other.
+  /// Number of methods that can run at the same time; the class can set a lower limit. With 1,
+  /// methods run one after the other.
   std::uint32_t concurrency = 1;
 };
 

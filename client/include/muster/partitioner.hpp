@@ -1,4 +1,5 @@
-// Rules for the number of shards of a variable, as in tf.distribute.experimental.partitioners.
+// Rules that determine a variable's number of shards, as in
+// tf.distribute.experimental.partitioners.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Per-worker values as functions receive them. The argument {"$per_worker":"pw_…"} stands for a
-// value that this worker has built and stored. The worker replaces it with the JSON value, or
+// Per-worker values in the form that functions receive. The argument {"$per_worker":"pw_…"} stands
+// for a value that this worker has built and stored. The worker replaces it with the JSON value, or
 // passes the C++ object to a parameter of type std::shared_ptr<T>.
 #pragma once
 

@@ -46,7 +46,7 @@ struct per_worker_component {
   std::optional<muster::failure> failure;
 };
 
-/// A handle of a value that each worker with the builder function builds and stores for itself.
+/// A handle of a value that each worker with the builder function builds and stores.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
@@ -55,7 +55,8 @@ struct per_worker_component {
 /// @endcode
 ///
 /// A lost worker's component is aborted. When the worker reconnects, it rebuilds the value before
-/// it runs calls that need it. If the builder fails, calls that need the value throw input_error.
+/// it runs calls that need the value. If the builder fails, calls that need the value throw
+/// input_error.
 ///
 /// If the builder returns `std::shared_ptr<T>`, functions receive the object in a parameter of type
 /// `std::shared_ptr<T>`. The parameter type can nest the pointer in vectors, arrays, maps with
@@ -70,7 +71,7 @@ class per_worker_value {
  public:
   /// Constructs an empty handle, which cannot be an argument.
   per_worker_value() = default;
-  /// Used by the library.
+  /// Constructs a handle; used by the library.
   /// @param handle  the shared state
   explicit per_worker_value(std::shared_ptr<detail::per_worker_handle const> handle)
       : handle_(std::move(handle)) {}
@@ -87,7 +88,7 @@ class per_worker_value {
   /// @throws std::logic_error  called on a library thread
   std::vector<per_worker_component> components(
       std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
-  /// Asynchronous version of components, for a coroutine on any executor. Cancellation (any type)
+  /// Asynchronous version of components, for coroutines on any executor. Cancellation of any type
   /// throws operation_aborted.
   /// @param timeout  maximum time to wait
   boost::asio::awaitable<std::vector<per_worker_component>> async_components(

@@ -21,7 +21,7 @@ class variable_core;
 struct object_place {
   std::uint64_t id = 0;
   std::string task{}, class_name{};
-  std::string ticket{};  // secret of the session that authorises calls
+  std::string ticket{};  // session secret that authorises calls
 };
 
 /// Sends method calls for objects. Implemented by a coordinator's session and by a worker.
@@ -57,14 +57,14 @@ namespace muster {
 /// c.schedule<void>("train", steps);  // a handle can be an argument, at any depth
 /// @endcode
 ///
-/// Calls of one caller are executed in order, each at most once. A caller is a coordinator, or a
-/// worker with all its functions and methods. Copies refer to the same object. Members may be
-/// called from any thread.
+/// Calls from one caller are executed in order, each at most once. A caller is a coordinator or a
+/// worker; all functions and methods of a worker form one caller. Copies refer to the same object.
+/// Members may be called from any thread.
 class remote_object {
  public:
   /// Constructs an empty handle. All members except valid() throw std::logic_error.
   remote_object() = default;
-  /// Used by the library.
+  /// Constructs a handle; used by the library.
   /// @param place  the location of the object
   /// @param caller  sends the calls; null if this process cannot call objects
   remote_object(std::shared_ptr<detail::object_place const> place,
@@ -79,8 +79,8 @@ class remote_object {
   std::string const& class_name() const { return place().class_name; }
 
   /// Calls a method without waiting for its result. Waits for call outputs among the arguments.
-  /// Also waits while this caller has 8,192 unanswered calls, or calls of 64 MiB in total. Method
-  /// calls cannot be cancelled.
+  /// Also waits while this caller has 8,192 unanswered calls, or unanswered calls with 64 MiB of
+  /// arguments. Method calls cannot be cancelled.
   /// @param method  method name
   /// @param args  JSON arguments, as for cluster_coordinator::schedule
   /// @return the output handle

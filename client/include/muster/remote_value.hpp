@@ -37,7 +37,7 @@ class remote_value {
 
   /// Constructs an empty handle. All members except valid() and release() throw std::logic_error.
   remote_value() = default;
-  /// Used by the library.
+  /// Constructs a handle; used by the library.
   /// @param handle  the shared output
   explicit remote_value(std::shared_ptr<detail::value_handle const> handle)
       : handle_(std::move(handle)) {}
@@ -47,8 +47,8 @@ class remote_value {
   /// Returns the currently known status without waiting. Precondition: valid().
   value_status status() const { return handle().status(); }
 
-  /// Waits for the value. The value is transferred to this process once; later calls need no round
-  /// trip.
+  /// Waits for the value. The value is transferred to this process once; later fetches need no
+  /// round trip.
   /// @param timeout  maximum time to wait
   /// @return the value
   /// @throws closure_error  or a subtype: the call failed
@@ -57,7 +57,7 @@ class remote_value {
   T fetch(std::chrono::milliseconds timeout = detail::for_ever) const {
     return convert(handle(), handle().get(timeout));
   }
-  /// Asynchronous version of fetch, for a coroutine on any executor. Cancellation (any type) throws
+  /// Asynchronous version of fetch, for coroutines on any executor. Cancellation of any type throws
   /// operation_aborted; the call continues.
   /// @param timeout  maximum time to wait
   /// @return the value
@@ -73,9 +73,9 @@ class remote_value {
   void cancel() const { handle().cancel(); }
   /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }
-  /// Returns the value's ID, "rv_…", with which REST and other coordinators can read it. Empty for
-  /// method calls, and if the call never reached the server. Precondition: status() is not
-  /// value_status::not_ready.
+  /// Returns the value's ID, "rv_…", with which REST and other coordinators can read it. The ID is
+  /// empty for method calls, and if the call never reached the server. Precondition: status() is
+  /// not value_status::not_ready.
   std::string id() const { return handle().id(); }
 
   /// Returns the shared output; used by the library.

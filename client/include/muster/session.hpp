@@ -84,8 +84,8 @@ class session {
                            std::string_view callable = {});
 
   /// Schedules a call. Blocks while session_options::pending_max calls or pending_bytes_max bytes
-  /// are waiting to be sent. Never blocks on the stream thread; schedule about one call per outcome
-  /// on that thread.
+  /// are waiting to be sent. Never blocks on the stream thread, where handlers should schedule
+  /// about one call per outcome.
   /// @param f  number of the function
   /// @param args  encoded arguments
   /// @param token  returned with the outcome; below 2^63
@@ -148,7 +148,7 @@ class session {
   /// @return false on timeout or if the session ended first
   bool wait_all(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
-  /// Cancels queued calls and asks running calls to stop. Every call still has an outcome.
+  /// Cancels queued calls and asks running calls to stop. Every call still produces an outcome.
   void cancel();
   /// Waits for the remaining outcomes and ends the session. No calls can be scheduled afterwards.
   /// Must not be called on the stream thread.

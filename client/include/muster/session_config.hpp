@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Settings that a strategy passes to sessions and servers. The library merges, transports and logs
-/// them, but only the strategy's code interprets them.
+/// Settings that a strategy passes to sessions and servers. The library merges, transmits and logs
+/// these settings, but only the strategy's code interprets them.
 struct session_config {
   /// Settings by name.
   boost::json::object settings{};

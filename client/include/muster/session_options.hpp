@@ -27,8 +27,8 @@ struct session_options {
   std::string token{};
   /// If true, an error does not cancel other calls. If false, the first error cancels queued calls.
   bool continue_on_error = false;
-  /// Maximum number of calls queued at the server. At the limit, the server stops reading. 0 means
-  /// the server's default.
+  /// Maximum number of calls queued at the server. At the limit, the server stops reading calls. 0
+  /// means the server's default.
   std::uint64_t queue_capacity = 0;
   /// Maximum number of lost workers; see coordinator_options::max_worker_failures.
   std::optional<std::uint32_t> max_worker_failures{};
@@ -42,7 +42,7 @@ struct session_options {
   /// Maximum number of unsent calls in this process. At the limit, schedule blocks and try_schedule
   /// returns false.
   std::size_t pending_max = 65'536;
-  /// Maximum total bytes of these calls.
+  /// Maximum total bytes of unsent calls in this process.
   std::size_t pending_bytes_max = std::size_t{64} << 20;
   /// Maximum time to wait for the server to open the session.
   std::chrono::milliseconds connect_timeout{10'000};

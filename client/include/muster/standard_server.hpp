@@ -27,8 +27,8 @@ class standard_server {
   /// @throws std::runtime_error  the server ended with an error
   virtual void join() = 0;
   /// Ends the server after running calls have finished; a second call does not wait for them. For
-  /// servers of worker_servers(), this can be called in a signal handler, except in the environment
-  /// "google".
+  /// servers created by worker_servers(), this function can be called in a signal handler, except
+  /// in the environment "google".
   virtual void stop() noexcept = 0;
 };
 

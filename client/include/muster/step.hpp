@@ -10,8 +10,8 @@ namespace muster {
 /// rank reads the step once per second (docs/programs.md, section Steps).
 ///
 /// If the program is asked to stop, step() returns true at the same step in all ranks. The call
-/// waits for some milliseconds while the ranks agree on this step. Outside a program, it returns
-/// false and has no effect. May be called from any thread.
+/// waits for a few milliseconds while the ranks agree on this step. Outside a program, step()
+/// returns false and has no effect. May be called from any thread.
 /// @param n  number of the step
 /// @return true if the rank should save its state and return
 /// @throws std::invalid_argument  `n` is above 2^53

@@ -40,7 +40,7 @@ enum class failure_kind : std::uint8_t {
   timeout,
   /// The call was cancelled by a user, or because another call failed.
   cancelled,
-  input,  ///< an argument could not be converted, or an input failed
+  input,  ///< an argument could not be converted, or a call whose output is an argument failed
 };
 
 /// Returns the kind in capitals, for example "USER" or "WORKER_LOST".
@@ -51,7 +51,7 @@ std::string_view name(failure_kind kind);
 struct failure {
   /// Why the call failed.
   failure_kind kind = failure_kind::user;
-  /// Class name of the error in its own language; can be empty.
+  /// Class name of the error in the language of the function; can be empty.
   std::string type{};
   /// Error message, one line.
   std::string message{};

@@ -74,7 +74,7 @@ class variable {
 
   /// Constructs an empty handle. All members except valid() throw std::logic_error.
   variable() = default;
-  /// Used by the library.
+  /// Constructs a handle; used by the library.
   /// @param core  the variable
   /// @throws std::invalid_argument  the elements are not of type T
   explicit variable(std::shared_ptr<detail::variable_core const> core) : core_(std::move(core)) {
@@ -100,7 +100,7 @@ class variable {
   remote_value<array<T>> read() const { return remote_value<array<T>>(core().read()); }
   /// Reads the rows from `begin` up to, but not including, `end`.
   /// @param begin  the first row
-  /// @param end  the row after the last
+  /// @param end  the row after the last row to read
   remote_value<array<T>> read_rows(std::uint64_t begin, std::uint64_t end) const {
     return remote_value<array<T>>(core().read_rows(begin, end));
   }

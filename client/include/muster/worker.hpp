@@ -35,8 +35,8 @@ class worker {
  public:
   /// Validates the options without connecting.
   /// @param options  worker options
-  /// @throws std::invalid_argument  there is no server, no slot, or there are fewer credits than
-  ///   slots
+  /// @throws std::invalid_argument  no server or no slot is specified, or there are fewer credits
+  ///   than slots
   explicit worker(worker_options options);
   /// Precondition: run() is not running.
   ~worker();
@@ -44,7 +44,8 @@ class worker {
   worker& operator=(worker const&) = delete;
 
   /// Adds a function. If there is more than one slot, several threads can call the function at the
-  /// same time. Its exceptions become failures; see function_error. Must be called before run().
+  /// same time. Exceptions thrown by the function become failures; see function_error. Must be
+  /// called before run().
   /// @param name  function name, 1 to 256 bytes
   /// @param f  a callable whose parameters boost::json::value_to can create and whose result
   ///   boost::json::value_from can convert (void becomes null). Its first parameter can be a
@@ -71,7 +72,8 @@ class worker {
   void raw_function(std::string name, muster::raw_function f) {
     add(std::move(name), std::move(f), false, false);
   }
-  /// Adds a function of encoded values that runs on the connection thread; see quick_function.
+  /// Adds a function that takes encoded values and runs on the connection thread; see
+  /// quick_function.
   /// @param name  function name, 1 to 256 bytes
   /// @param f  the function
   void quick_raw_function(std::string name, muster::raw_function f) {
@@ -104,7 +106,7 @@ class worker {
   void stop() noexcept;
 
  private:
-  /// Adds a function; `typed` is true if make_raw created it.
+  /// Adds a function; `typed` is true if make_raw created the function.
   void add(std::string name, muster::raw_function f, bool quick, bool typed);
   void add(detail::class_entry c);
 

@@ -28,7 +28,7 @@ class worker_barrier {
   /// @param participants  names for messages, indexed by participant number
   explicit worker_barrier(std::vector<std::string> participants);
 
-  /// Waits until all participants have called it.
+  /// Waits until all participants have called this function.
   /// @param participant  participant number of the caller
   /// @param timeout  maximum time to wait
   /// @throws barrier_error  the barrier failed; the message names the missing participants or the

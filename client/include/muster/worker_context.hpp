@@ -36,7 +36,7 @@ struct worker_context_options {
   std::size_t participant = 0;
   /// Maximum time to wait at the barrier.
   std::chrono::milliseconds barrier_timeout{3'600'000};
-  /// Stopped when another task has failed.
+  /// Token that is stopped when another task has failed.
   std::stop_token stop{};
   /// Muster server address for sessions; if empty, it is read from the environment variable
   /// MUSTER_COORDINATOR.
@@ -56,7 +56,7 @@ class worker_context {
  public:
   /// Constructs the context of a call. Used by run_distribute_coordinator.
   /// @param o  task, cluster and strategy
-  /// @throws cluster_error  the cluster has no such task, or the function runs for the whole
+  /// @throws cluster_error  the cluster does not have this task, or the function runs for the whole
   ///   cluster and the cluster has neither a chief nor a worker
   explicit worker_context(worker_context_options o);
 
@@ -73,9 +73,9 @@ class worker_context {
 
   /// Returns true if wait_for_others() waits for other functions.
   bool has_barrier() const { return options_.barrier != nullptr; }
-  /// Waits until all chiefs and workers have called it. As in TensorFlow, returns immediately if
-  /// there is no barrier, because each task is its own process or there is no cluster. In this
-  /// case, logs a warning the first time if there are other tasks.
+  /// Waits until all chiefs and workers have called this function. If each task is a separate
+  /// process, or there is no cluster, there is no barrier. This function then returns immediately,
+  /// as in TensorFlow; if there are other tasks, the first call logs a warning.
   /// @throws barrier_error  another function has failed or returned, or the timeout has expired
   void wait_for_others();
   /// Returns true if another task has failed; the function should then return.

@@ -25,8 +25,8 @@ struct worker_options {
   std::string cluster{};
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// If the server has no such cluster, true retries until the cluster is declared. False makes
-  /// run() return 1, unless the server has accepted this worker before.
+  /// Retry if the server does not have this worker's cluster, until the cluster is declared. If
+  /// unset, run() returns 1 in this case, unless the server has accepted this worker before.
   bool wait_for_cluster = false;
   /// The worker's job name.
   std::string job = "worker";
@@ -39,7 +39,7 @@ struct worker_options {
   std::uint32_t credits = 0;
   /// Labels by which calls select workers.
   std::map<std::string, std::string> labels{};
-  /// Amounts of the resources that calls can request, for example {"gpu", 2}.
+  /// Amounts of resources that calls can request, for example {"gpu", 2}.
   std::map<std::string, std::uint32_t> resources{};
   /// Host name; if empty, the name of this machine.
   std::string host{};
@@ -58,8 +58,8 @@ struct worker_options {
   /// Time for functions to finish after stop() or a drain by the server. After this time, they are
   /// asked to stop.
   std::chrono::milliseconds drain_timeout{30'000};
-  /// Stop as after stop() when the worker has had no calls and no program ranks for this time,
-  /// connected or not. 0 disables this.
+  /// Time without calls and program ranks after which the worker stops, connected or not, as after
+  /// stop(). 0 disables this.
   std::chrono::milliseconds idle_timeout{0};
 };
 

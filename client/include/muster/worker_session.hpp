@@ -38,11 +38,11 @@ class worker_session {
 struct scaffold {
   /// Initialises the job; called by the chief, once for each session.
   std::function<void(worker_session&)> init{};
-  /// Returns true if the job has been prepared; the other tasks poll it. If empty, they do not
-  /// wait.
+  /// Returns true if the job has been prepared; the other tasks poll this function. If empty, the
+  /// other tasks do not wait.
   std::function<bool(worker_session&)> ready{};
-  /// Loads a checkpoint, if one is specified. Called by the chief. `from` is the directory or file
-  /// as specified. If the directory has no checkpoint, returns false; `init` is then called.
+  /// Loads a checkpoint, if one is specified. Called by the chief. `from` is the specified
+  /// directory or file. Returns false if the directory has no checkpoint; `init` is then called.
   std::function<bool(worker_session&, std::string const& from)> restore{};
 };
 

@@ -13,7 +13,8 @@ struct worker_identity;
 
 namespace muster::detail {
 
-/// Bytes of a blob. Copies of the blob and the calls that refer to it keep them alive. Thread-safe.
+/// Bytes of a blob. Copies of the blob, and calls that refer to it, keep the bytes alive.
+/// Thread-safe.
 class blob_content {
  public:
   virtual ~blob_content() = default;
@@ -35,7 +36,7 @@ class blob_content {
 using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
 /// While this object exists, records in `into` the blobs that this thread refers to. Without such
-/// an object, named_elsewhere() is called for them.
+/// an object, named_elsewhere() is called for these blobs.
 class blob_recording_scope {
  public:
   /// `worker` is the worker whose function is running, and must outlive this object. Null keeps the

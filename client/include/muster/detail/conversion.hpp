@@ -40,7 +40,7 @@ struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> 
   using result = std::remove_cvref_t<boost::callable_traits::return_type_t<F>>;
 };
 
-/// One entry per parameter; empty if no argument was passed.
+/// One entry per parameter; an entry is empty if no argument was passed.
 using argument_values = std::vector<std::optional<boost::json::value>>;
 
 /// Parses the arguments and inserts per-worker values. Throws function_error of kind INPUT if the
@@ -69,7 +69,7 @@ template <class T>
 struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
 /// Returns the object that this worker stores for {"$per_worker":…}. Throws function_error of kind
-/// INPUT if there is none.
+/// INPUT if there is no such object.
 std::any kept_object(context const& c, boost::json::value const& got, parameter p);
 /// Stores the result of a builder function. Throws if the call does not build a per-worker value,
 /// because objects cannot be sent.

@@ -62,12 +62,12 @@ std::string expected_type() {
   }
 }
 
-/// True if Boost.JSON can create a T. For standard library structures, the member types must
-/// qualify as well.
+/// True if Boost.JSON can create a T. A standard library structure qualifies only if its member
+/// types do.
 template <class T>
 struct can_be_made : boost::json::has_value_to<T> {};
-/// True if Boost.JSON can convert a T to JSON. For standard library structures, the member types
-/// must qualify as well.
+/// True if Boost.JSON can convert a T to JSON. A standard library structure qualifies only if its
+/// member types do.
 template <class T>
 struct can_be_written : boost::json::has_value_from<T> {};
 
@@ -195,7 +195,7 @@ std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& 
   }
 }
 
-/// An error with a plain message. The message of Boost.System contains a header path.
+/// An error whose message is plain text. A message of Boost.System would contain a header path.
 class wrong_output : public boost::system::system_error {
  public:
   wrong_output(boost::system::error_code const& code, std::string message)

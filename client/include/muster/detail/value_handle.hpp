@@ -83,7 +83,7 @@ struct request {
   std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // values in the arguments
   std::shared_ptr<closure_options const> options{};
   blob_contents contents{};  // blobs that the arguments refer to
-  bool own_error = false;    // submitted, not scheduled; see cluster_coordinator::submit
+  bool own_error = false;    // whether the call is submitted instead of scheduled
 };
 
 }  // namespace muster::detail

@@ -14,9 +14,9 @@
 
 namespace muster::detail {
 
-/// Maximum array bytes in one call; arguments and results are limited to 32 MiB.
+/// Maximum array bytes in one call. Leaves room in the 32 MiB limit for arguments and results.
 inline constexpr std::uint64_t whole_bytes_max = std::uint64_t{24} << 20;
-/// Size of each piece of a larger array.
+/// Size of the pieces into which a larger array is split, in bytes.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
 
 class variable_core {
@@ -50,7 +50,7 @@ class variable_core {
   handle read_rows(std::uint64_t begin, std::uint64_t end) const;
   handle gather(indices which) const;
   /// Calls assign, assign_add or assign_sub, or sgd with its learning rate in `more`. `with` is an
-  /// array of the variable's shape, or one number for all elements.
+  /// array with the variable's shape, or one number for all elements.
   handle update(std::string_view method, array_view const& with, numbers more = {}) const;
   handle assign_rows(std::uint64_t begin, std::string_view rows) const;
   /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows on the shards of the rows.
