@@ -19,7 +19,7 @@
 namespace muster {
 namespace {
 
-// Time limit for agreeing on a step, which usually takes some milliseconds. A worker that
+// Time limit for agreeing on a step, which usually takes a few milliseconds. A worker that
 // disconnects must not block a program forever. A rank that continues after the limit stops at a
 // later step if required.
 constexpr std::chrono::seconds agreement_wait{10};

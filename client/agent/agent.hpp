@@ -2,12 +2,14 @@
 // protocol, which numbers tasks across the whole cluster. Only wait_for_all uses TensorFlow's
 // version.
 //
+// States:
+//
 //     idle --connect--> connecting --> connected --> failed --connect--> …
 //                           \--> idle      \--shutdown--> shut_down --connect--> …
 //
-// Owned by the coordination_agent and unfinished questions. All state belongs to the engine thread;
-// other threads read copies under the mutex. Operations are coroutines on the engine thread. Each
-// has a deadline, and a ticket that can cancel it.
+// The coordination_agent and unfinished questions own this object. All state is used only on the
+// engine thread; other threads read copies under the mutex. Operations are coroutines on the engine
+// thread. Each operation has a deadline, and a ticket that can cancel it.
 #pragma once
 
 #include <future>
@@ -41,13 +43,13 @@ class agent : public std::enable_shared_from_this<agent> {
   /// The engine must outlive close().
   agent(client_engine& engine, coordination_options options);
 
-  // Any thread.
+  // Thread-safe.
   coro::engine_context& context() { return engine_.context(); }
   /// Cancels all operations and waits until they have ended. Must not be called on the engine
   /// thread.
   void close();
 
-  // Engine thread.
+  // The following members are used only on the engine thread.
   std::set<ticket*>& tickets() { return tickets_; }
   /// Throws coordination_error (resource_exhausted) if 65,536 operations are running.
   void spawn(char const* name, coro::task<void> body);
@@ -74,15 +76,15 @@ class agent : public std::enable_shared_from_this<agent> {
                                                 milliseconds timeout);
 
  private:
-  friend class muster::coordination_agent;  // called on any thread, under the mutex
+  friend class muster::coordination_agent;  // uses these members on any thread, under the mutex
 
   using xla_stub = xla::coordination::CoordinationService::Stub;
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
   enum class again : bool { no, yes };  // whether an interrupted call can be repeated
 
   coro::task<void> register_task(ticket& t);
-  /// Sets the heartbeat interval to half of the shorter timeout, the agent's or the cluster's. 0
-  /// means that the cluster's timeout is unknown.
+  /// Sets the heartbeat interval to half of the agent's or the cluster's timeout, whichever is
+  /// shorter. 0 means that the cluster's timeout is unknown.
   void adopt_timeout(std::chrono::milliseconds of_cluster);
   coro::task<void> beat();
   coro::task<void> poll();

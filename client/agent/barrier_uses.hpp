@@ -1,6 +1,6 @@
 // Counts this agent's uses of each barrier. Each call sends the count, so that the service detects
-// agents that are out of step. Like the service, which remembers far fewer IDs, restarts IDs from 0
-// that are not among the 100,000 most recently used. Owned by the agent.
+// agents that are out of step. Remembers the 100,000 most recently used IDs, far more than the
+// service; all other IDs restart from 0. The agent owns this object.
 #pragma once
 
 #include <cstdint>

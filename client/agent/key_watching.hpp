@@ -23,7 +23,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   /// See key_watch::stop. Thread-safe.
   void stop();
 
-  // Engine thread.
+  // Used only on the engine thread.
   void begin(ticket* t);
   void end();
   bool stopped() const;
@@ -34,7 +34,8 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
  private:
   mutable std::mutex mutex_;  // protects the members below
   std::condition_variable over_;
-  coro::engine_context* engine_;  // null after the end, when the engine may no longer exist
+  /// Null after the watch has ended, because the engine may no longer exist.
+  coro::engine_context* engine_;
   ticket* ticket_ = nullptr;
   bool stopped_ = false;
 };

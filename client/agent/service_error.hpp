@@ -19,7 +19,7 @@ struct service_error {
   std::optional<std::uint32_t> task;
   bool reported = false;
   std::optional<std::pair<std::string, std::int64_t>> barrier;  // barrier ID and use
-  bool other_service = false;  // whether the agent had registered with another incarnation
+  bool other_service = false;  // whether the agent had registered with another service incarnation
 
   /// Returns true if a retry can succeed: the connection broke, or the server is unavailable.
   bool passes() const;

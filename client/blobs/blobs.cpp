@@ -31,14 +31,14 @@ constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
 constexpr auto transfer_limit = 10min;  // enough for 1 GiB on a slow connection
-// Tries of an upload, because the server may not know the holder yet.
+// Number of attempts to upload a value, because the server may not know the holder yet.
 constexpr int unknown_holder_tries = 8;
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
 }
 
-// Empty if this thread runs no worker function.
+// Returns the task whose worker function this thread runs, or an empty string.
 std::string current_task() {
   auto const* const w = detail::blob_recording_scope::worker();
   return w ? w->job + ":" + std::to_string(w->index) : std::string();

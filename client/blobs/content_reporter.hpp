@@ -1,10 +1,10 @@
 // Reports the values that this process holds to the server, over a stream (Hold). The server
-// replies which values to upload, and which values are no longer needed. After a broken stream, all
-// values are reported again. If the server does not support the call, no values are held, and the
-// call is retried periodically.
+// replies with the values to upload and the values that are no longer needed. After a broken
+// stream, all values are reported again. If the server does not support the call, no values are
+// held, and the call is retried periodically.
 //
-// Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
-// otherwise.
+// shared_values owns this object, and the object keeps itself alive until its stream has ended.
+// Thread-safe unless documented otherwise.
 #pragma once
 
 #include <chrono>
@@ -99,7 +99,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   std::string const socket_name_, task_;
   peer_value_server* const peers_;
   callbacks const on_;
-  // Engine thread only.
+  // Used only on the engine thread.
   std::unique_ptr<server_stream> stream_;
   coro::timer pause_;
   backoff backoff_;

@@ -12,8 +12,8 @@
 namespace muster::detail {
 namespace {
 
-// Higher descriptors are not marked; a forked process keeps them, as it keeps those of other
-// libraries.
+// Higher descriptors are not marked; a forked process keeps them, like other libraries'
+// descriptors.
 constexpr int marked_max = 1 << 16;
 constexpr int bits = 64;
 

@@ -1,6 +1,6 @@
 // Serves the values that this process holds to other processes of the same user on this host, over
-// a Unix socket with a random name. Owned by shared_values, with the io_context and its thread (the
-// loop). Values can be added and dropped from any thread.
+// a Unix socket with a random name. shared_values owns this object, the io_context and its thread
+// (the loop). Values can be added and dropped from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 // Memory that other processes can map: sealed memfds, which cannot be modified or truncated. The
-// kernel frees a memfd with its last descriptor or mapping. The value's name is the file name or,
-// in reusable memory (regions.hpp), a label at the end. Thread-safe.
+// kernel frees a memfd when its last descriptor or mapping is closed. The value's name is the file
+// name or, in reusable memory (regions.hpp), a label at the end. Thread-safe.
 #pragma once
 
 #include <cstdint>

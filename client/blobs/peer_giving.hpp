@@ -23,8 +23,7 @@ struct peer_giving_limits {
   /// Maximum number of unused tickets; at the limit, the oldest tickets are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
-  /// Maximum time between the arrival of a ticket from a process and its announcement by the
-  /// server.
+  /// Maximum time to wait for the server to announce a ticket that a process has already sent.
   std::chrono::milliseconds ticket_comes_within{1'000};
   /// Maximum number of processes served at once; further processes are disconnected.
   std::size_t served_at_once = 32;
@@ -34,8 +33,8 @@ struct peer_giving_limits {
   std::chrono::milliseconds stall{2'000};
 };
 
-/// `listen` is "host" or "host:port"; if empty, the interface towards `server` and a free port are
-/// used. Throws std::invalid_argument, std::system_error and peer_error.
+/// `listen` is "host" or "host:port"; if empty, the network interface with the route to `server`
+/// and a free port are used. Throws std::invalid_argument, std::system_error and peer_error.
 peer_address listen_address(std::string const& listen, std::string const& server);
 
 class peer_value_server {

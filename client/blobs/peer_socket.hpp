@@ -1,6 +1,6 @@
 // A connection between processes on two hosts that transfers a value, in plaintext or with TLS 1.3
 // and a single trusted certificate. Used by one thread at a time, which blocks and must have a
-// no_broken_pipes. Every wait is limited, by `stall` without progress or by a given time.
+// no_broken_pipes. Every wait is limited by a given time, or by `stall` without progress.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -68,8 +68,9 @@ class peer_socket {
   std::size_t receive(char* into, std::size_t size, clock::time_point until);
   void receive_all(char* into, std::size_t size, clock::time_point until);
 
-  /// These two functions transfer a file's bytes in plaintext without copying: from the start of
-  /// the file, or to its position. `some` is called after each step with the number of bytes.
+  /// These two functions transfer a file's bytes in plaintext without copying. The first reads from
+  /// the start of the file; the second writes at its position. `some` is called after each step
+  /// with the number of bytes.
   void send_file(int fd, std::uint64_t size);
   template <class Some>
   void receive_file(int fd, std::uint64_t size, Some const& some);

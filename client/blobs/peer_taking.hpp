@@ -34,7 +34,7 @@ struct peer_patience {
 class peer_value_client {
  public:
   static constexpr std::chrono::seconds avoided_for{30};
-  /// Maximum number of remembered unreachable peers; at the limit, all are tried again.
+  /// Maximum number of remembered unreachable peers; at the limit, all peers are tried again.
   static constexpr std::size_t avoided_max = 1'000;
 
   explicit peer_value_client(peer_patience patience = {}) : patience_(patience) {}

@@ -9,7 +9,8 @@
 
 namespace muster::detail {
 
-// Owned by blobs and calls. Its destructor reports that they no longer need the value.
+// A value's bytes, owned by blobs and calls. The destructor reports that this process no longer
+// needs the value.
 class shared_values::held_content final : public blob_content {
  public:
   held_content(std::weak_ptr<shared_values> of, std::string name, memory bytes)

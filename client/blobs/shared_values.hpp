@@ -2,11 +2,12 @@
 // how long it holds them. Thread-safe. Uses the thread of its sockets (the loop), the engine thread
 // for streams, and the threads of the peer_value_server.
 //
-// An argument is held while this process has a blob or an unfinished call that refers to it, and a
-// little longer for consecutive calls. If anything else refers to it, it is stored on the server
-// before it is dropped. An output of a worker function is held until the server reports that no
-// value refers to it. Copies of values that worker functions have fetched are held in the same way.
-// Copies are also dropped when room is needed, or when the server lists enough other copies.
+// An argument is held while this process has a blob or an unfinished call that refers to the
+// argument, and a little longer for consecutive calls. If anything else refers to the argument, it
+// is stored on the server before it is dropped. An output of a worker function is held until the
+// server reports that no value refers to it. Copies of values that worker functions have fetched
+// are held in the same way. Copies are also dropped when room is needed, or when the server lists
+// enough other copies.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -39,7 +40,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// Called until close() has returned.
   struct callbacks {
-    std::function<void(std::string const& name)> on_upload_requested;  // engine thread
+    /// Called on the engine thread.
+    std::function<void(std::string const& name)> on_upload_requested;
     /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)>
@@ -64,9 +66,9 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   bool may_take(std::string const& task) { return reporter_for(task)->ready(first_answer_timeout); }
   /// Asks the server where a value can be fetched. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
-  /// Fetches a value from a process that holds it, preferably on this host. Returns null if it must
-  /// be fetched from the server. `then` is called before this returns, possibly on the loop's
-  /// thread, and must remain valid afterwards.
+  /// Fetches a value from a process that holds it, preferably on this host. Returns null if the
+  /// value must be fetched from the server. `then` is called before the function returns, possibly
+  /// on the loop's thread, and must remain valid afterwards.
   using kept = std::function<void(memory const&)>;
   memory take(std::string const& name, std::string const& task, locate const& where,
               kept const& then);
@@ -84,7 +86,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   /// server before they are dropped by let_go().
   std::vector<std::string> tick(clock::time_point now);
   void let_go(std::string const& name);
-  /// Returns the values that other processes may need after this process has closed.
+  /// Returns the values that other processes may need after this object has been closed.
   std::vector<std::string> needed();
 
   void close();

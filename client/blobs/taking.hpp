@@ -1,8 +1,8 @@
 // Fetches memory from processes on this host that hold it; see unix_packets.hpp for the protocol.
 //
-// Any thread can request memory and then blocks; the loop reads the answer. Dropped values and dead
-// holders are reported. A holder that cannot be reached, for example on another host, is not
-// retried for a while. Owned by shared_values, with the io_context and its thread (the loop).
+// Any thread can request memory, and blocks until the loop has read the answer. Dropped values and
+// dead holders are reported. A holder that cannot be reached, for example on another host, is not
+// retried for a while. shared_values owns this object, the io_context and its thread (the loop).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -41,8 +41,8 @@ class memory_client {
   memory_client(memory_client const&) = delete;
 
   /// Returns true after calling `then`. Returns false if the value must be fetched from the server;
-  /// `why` is then the reason. `keep` requests on_dropped. May be called from any thread except the
-  /// loop's.
+  /// `why` is then the reason. `keep` requests a call of on_dropped. May be called from any thread
+  /// except the loop's.
   bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
             got then, std::string& why);
   /// Closes the sockets and answers waiting threads. Must run on the loop, or after the loop has

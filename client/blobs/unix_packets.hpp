@@ -1,5 +1,5 @@
 // Packets by which processes on one host pass memory to each other, over SOCK_SEQPACKET sockets in
-// Linux's abstract namespace, which Asio does not support. Not synchronised.
+// Linux's abstract namespace, which Asio does not support. Not thread-safe.
 //
 // A request is 'G' or 'O' and a name. After 'G', the holder later reports when it drops the value;
 // after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the name if

@@ -1,4 +1,4 @@
-// One call of the coordinator service on its own channel. Engine thread only.
+// Makes one call of the coordinator service on a separate channel. Used only on the engine thread.
 #pragma once
 
 #include <chrono>

@@ -17,7 +17,8 @@
 
 namespace muster::detail {
 
-/// A call's input: an output or a per-worker value. Token 0 means that another coordinator owns it.
+/// A call's input: an output or a per-worker value. Token 0 means that another coordinator owns the
+/// input.
 struct use {
   std::uint64_t token = 0;
   std::uint64_t id = 0;      // ID on the server; unused for the session's own outputs
@@ -25,8 +26,8 @@ struct use {
 };
 
 struct closure_record {
-  // The following members are needed to schedule the call, also after a broken stream. They are
-  // empty once the call has ended.
+  // The following members are needed to schedule the call, also again after a broken stream. They
+  // are empty once the call has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
@@ -38,7 +39,7 @@ struct closure_record {
   std::shared_ptr<closure_options const> options;
   std::uint64_t gang = 0;
   std::uint32_t generation = 0;  // 0 if the call was submitted instead of scheduled
-  bool cancelled = false;        // cancelled individually; resent on each stream
+  bool cancelled = false;        // whether the call was cancelled individually
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
@@ -64,10 +65,10 @@ inline closure_options shared_options(closure_options o) {
   return o;
 }
 
-/// Writes calls into messages; equal options of consecutive calls only once.
+/// Writes calls into messages. Writes equal options of consecutive calls only once.
 class closure_writer {
  public:
-  /// `m` must be empty, or the message of the previous call.
+  /// `m` must be empty, or contain the previous call.
   void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});

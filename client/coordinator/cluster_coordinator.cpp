@@ -91,7 +91,7 @@ void cluster_coordinator::cancel() {
     return;
   }
   s.generation_.cancel();
-  if (!s.streaming_) return;  // sent on the next stream
+  if (!s.streaming_) return;  // the cancellation is sent on the next stream
   s.cancel_sent_ = true;
   s.append_cancel();
   s.wake();
@@ -141,7 +141,7 @@ void coordinator_session::raise_pending() {
 void coordinator_session::cancel_one(std::uint64_t token, closure_record& r) {
   if (ended_ || closing_ || r.ended || r.cancelled) return;
   r.cancelled = true;
-  if (!streaming_) return;  // sent on the next stream
+  if (!streaming_) return;  // the cancellation is sent on the next stream
   out_.add_entry(9).add_cancel_token(token);
   wake();
 }

@@ -142,8 +142,8 @@ class periodic_checkpoints::impl {
   checkpoint_options const options_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::uint64_t> last_ = 0;
-  std::exception_ptr error_;        // set by the thread; read after it has ended
-  bool waits_for_restore_ = false;  // already logged; used only by the thread
+  std::exception_ptr error_;        // set by the thread, and read after the thread has ended
+  bool waits_for_restore_ = false;  // whether the warning was logged; used only by the thread
   std::thread thread_;
 };
 

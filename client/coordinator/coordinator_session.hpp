@@ -30,7 +30,7 @@ class coordinator_session final : public client_session {
   /// Must be called before start().
   void begin_objects(std::weak_ptr<client_engine> engine);
 
-  // Checkpoints; any thread.
+  // For checkpoints; thread-safe.
   /// Makes schedule and submit wait while this object exists.
   class quiet {
    public:
@@ -56,12 +56,12 @@ class coordinator_session final : public client_session {
   void throw_pending_error();
 
  private:
-  // Called by users; any thread, with the mutex locked.
+  // Users call these members on any thread, with the mutex locked.
   friend class muster::cluster_coordinator;
   friend class value_handle;
   friend class per_worker_handle;
 
-  // Called by the link; engine thread.
+  // The link calls these members on the engine thread.
   void connected() override;
   next next_message(grpc::ByteBuffer& to) override;
   std::string take(v1::SessionResponse const& m) override;
@@ -70,7 +70,8 @@ class coordinator_session final : public client_session {
   // The following members require the mutex unless documented otherwise.
   bool has_room() const;
   bool may_schedule() const;
-  /// Submitted calls wait for a drain only if cancel() started it, because it would cancel them.
+  /// Returns false while cancel() drains the session, because the drain would cancel a newly
+  /// submitted call. Other drains do not affect submitted calls.
   bool may_submit() const;
   bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
   /// Throws the error that prevents scheduling. Precondition: may_put().
@@ -131,7 +132,8 @@ class coordinator_session final : public client_session {
   coordinator_options const options_;
   std::shared_ptr<object_calls> const objects_;
   known_state known_;
-  bool objects_turn_ = false;  // whether object messages are sent first; engine thread
+  /// Whether object messages are sent first; used only on the engine thread.
+  bool objects_turn_ = false;
 
   // The mutex protects the following members.
   /// Unfinished calls, limited by the server's queue and pending_max, and finished calls with a

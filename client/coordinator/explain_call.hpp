@@ -1,4 +1,4 @@
-// Retrieves the server's explanation of a wait that has timed out.
+// Retrieves the server's explanation for a wait that has timed out.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -1,5 +1,5 @@
 // The generation of a coordinator's scheduled calls. After an error or a cancellation, the server
-// drains it, and the next generation begins. The error is then thrown once.
+// drains the generation, and the next generation begins. The error is then thrown once. States:
 //
 //     settled ──error or cancel()──► draining ──drained──► settled (next generation)
 //
@@ -45,7 +45,7 @@ class generation {
     if (first_error_ && !error_) error_ = std::move(first_error_);
     first_error_.reset();
   }
-  /// Ignores cancelled calls, and failures after the first 1,000.
+  /// Records a failure. Ignores cancelled calls, and failures after the first 1,000.
   void note(failure const& f) {
     if (f.kind == failure_kind::cancelled) return;
     if (std::exchange(failures_of_, number_) != number_) failures_.clear();

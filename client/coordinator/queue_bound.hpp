@@ -1,5 +1,6 @@
 // Limits a coordinator's calls to its queue_capacity. The server reports how many calls of the
-// stream it has accepted, and how many calls of the session wait. Protected by the session's mutex.
+// stream it has accepted, and how many calls of the session are waiting. Protected by the session's
+// mutex.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,9 @@ class queue_bound {
  private:
   std::uint64_t capacity_;
   bool server_reports_ = true;
-  std::uint64_t sent_ = 0, taken_ = 0;  // numbers of calls of this stream
-  std::uint64_t waiting_ = 0;           // calls that were then waiting on the server
+  /// Number of calls that this stream has sent, and that the server has accepted.
+  std::uint64_t sent_ = 0, taken_ = 0;
+  std::uint64_t waiting_ = 0;  // calls waiting on the server at its last report
 };
 
 }  // namespace muster::detail

@@ -38,7 +38,7 @@ struct job {
   std::chrono::milliseconds barrier_timeout;
 };
 
-// The strategy can be null only for evaluations.
+// The strategy can be null only for evaluators.
 std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, task const& t,
                                      session_config& config) {
   if (!from) return nullptr;

@@ -1,5 +1,5 @@
 // Validated inputs of run_distribute_coordinator, taken from the options, then from TF_CONFIG, then
-// from the strategy's resolver. Also the standard server of a thread.
+// from the strategy's resolver. Also manages the standard server of a thread.
 #pragma once
 
 #include "muster/distribute_coordinator.hpp"

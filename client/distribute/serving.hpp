@@ -1,4 +1,4 @@
-// Waiting in a task that only runs a server for other tasks.
+// Waits in a task that only runs a server for other tasks.
 #pragma once
 
 #include "muster/standard_server.hpp"

@@ -1,5 +1,5 @@
 // The engine thread of a client process. All workers and sessions share it, because a second
-// completion queue slows down both. Runs from its first user to its last.
+// completion queue slows down both. The thread runs as long as it has users.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -27,8 +27,8 @@ class client_engine {
   client_engine(client_engine const&) = delete;
 
   coro::engine_context& context() { return context_; }
-  /// Engine thread only. An exception that leaves a task terminates the process, because it is a
-  /// bug in this library.
+  /// Used only on the engine thread. An exception that leaves a task terminates the process,
+  /// because it is a bug in this library.
   coro::task_group& tasks() { return tasks_; }
 
  private:
@@ -39,12 +39,13 @@ class client_engine {
   std::thread thread_;
 };
 
-/// Calls `f` on the engine thread after `pause`, unless the engine ends first. Engine thread only.
+/// Calls `f` on the engine thread after `pause`, unless the engine ends first. Must be called on
+/// the engine thread.
 void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
                 std::function<void()> f);
 
-/// Adds a token to a call's metadata; if empty, the token from the environment. Must be called
-/// before the call starts.
+/// Adds a token to a call's metadata. If `token` is empty, adds the token from the environment.
+/// Must be called before the call starts.
 void add_token(grpc::ClientContext& context, std::string const& token);
 
 /// Returns a channel to "host:port", or to the current server of a list. The channel connects

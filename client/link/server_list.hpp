@@ -1,5 +1,5 @@
 // Server lists such as "a:8476,b:8476", in which one server is active. The process stores the
-// current server of each list, so that all its sessions switch together. Any thread.
+// current server of each list, so that all its sessions switch together. Thread-safe.
 #pragma once
 
 #include <string>

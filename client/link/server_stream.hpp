@@ -1,5 +1,5 @@
 // One stream from a client to the server, from connecting to the final status. One coroutine reads
-// and one writes. Engine thread only.
+// and one writes. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -19,11 +19,11 @@ class stream_side {
 
   /// Called before anything is read or written.
   virtual void connected() = 0;
-  /// Encodes the oldest message. Called again after `nothing` upon wake(), and never again after
-  /// `half_close`.
+  /// Encodes the oldest message. After `nothing`, it is called again when wake() is called; after
+  /// `half_close`, it is never called again.
   virtual next next_message(grpc::ByteBuffer& to) = 0;
-  /// Can empty the message. Returns an empty string, or a description of a protocol violation,
-  /// which ends the stream.
+  /// Processes a message, and can empty it. Returns an empty string, or a description of a protocol
+  /// violation, which ends the stream.
   virtual std::string take(grpc::ByteBuffer& message) = 0;
   /// Called after the last message, before the status arrives.
   virtual void input_ended() {}
@@ -41,7 +41,7 @@ class server_stream {
                 std::string const& token, char const* method, stream_side& side);
 
   /// Runs the stream and returns its status; violation() can contain a further error. Must be
-  /// called once. Terminal cancellation cancels the call. There is no deadline: the side cancels an
+  /// called once. Terminal cancellation cancels the call. There is no deadline: `side` cancels an
   /// unanswered stream, and keepalive detects a dead server later.
   [[nodiscard]] coro::task<grpc::Status> run();
   void wake() { pending_.set(); }

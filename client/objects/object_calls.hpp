@@ -1,11 +1,12 @@
 // One caller's requests to create, find, call and delete objects on tasks. Requests are numbered,
-// so that requests lost with a broken stream are resent but executed only once.
+// so that requests lost with a broken stream are resent but executed only once. States of a
+// request:
 //
 //     asked ──fill──► sent ──take──► answered, and acknowledged in `taken`
 //                      └── the stream broke: `again` resends all unanswered requests, in order
 //
-// The caller is a coordinator's session, or a worker with all its functions and methods. Also owned
-// by handles and values. Thread-safe.
+// The caller is a coordinator's session, or a worker with all its functions and methods. Handles
+// and values share the ownership of this object. Thread-safe.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -29,14 +30,14 @@ namespace muster::detail {
 
 class object_calls final : public object_caller, public std::enable_shared_from_this<object_calls> {
  public:
-  /// Limits of unanswered calls and of their argument bytes. At the limit, callers wait.
+  /// Limits for unanswered calls and for their argument bytes. At the limit, callers wait.
   static constexpr std::size_t calls_max = 8192;
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
   /// Maximum number of deletions that the server has not confirmed.
   static constexpr std::size_t drops_max = 10'000;
   /// Maximum number of waiting methods reported per call.
   static constexpr std::size_t waits_max = 64;
-  /// Limits of the unacknowledged answers that the server keeps.
+  /// Limits for the unacknowledged answers that the server keeps.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;
@@ -49,9 +50,10 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// ticket with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
-  /// Must be called first. `wake` announces waiting requests; any thread calls it, without locks.
-  /// `later` requests a delayed repeat(); the thread that processes answers calls it. `erased` is
-  /// called for each deleted object. `lost` is called when a restarted server has lost an object.
+  /// Must be called first. `wake` announces waiting requests, and is called on any thread, without
+  /// locks. `later` requests a delayed repeat(), and is called on the thread that processes
+  /// answers. `erased` is called for each deleted object. `lost` is called when a restarted server
+  /// has lost an object.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {},
@@ -108,8 +110,9 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     v1::NewObject create{};  // for `make`: an object to create, or to find if the class is empty
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
-    muster::encoding encoding = muster::encoding::json;          // `bytes` for calls of variables
-    std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // requests that wait for this one
+    muster::encoding encoding = muster::encoding::json;  // `bytes` for calls of variables
+    /// Requests that wait for this request.
+    std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};
     std::string shown{};
     bool answered = false;
     value output{};
@@ -175,12 +178,13 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;
-    std::uint64_t last = 0;  // previous request; an answer to a later request confirms it
+    std::uint64_t last = 0;  // number of the previous request; a later answer confirms it
   };
   /// Acknowledgements that the server may not have received. Limited to 2 * calls_max, because each
   /// precedes an unconfirmed request.
   std::deque<said> sent_acknowledgements_;
-  /// Calls that methods wait for, each with the waiting method; not yet sent on this stream.
+  /// Calls for which methods are waiting, each with the waiting method. They have not been sent on
+  /// this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
   bool stream_woken_ = false;  // whether the stream knows that requests are waiting
   bool ticket_sent_ = false;   // whether the ticket was sent on this stream

@@ -114,7 +114,7 @@ void last_stacks::forget(rank_key const& key) {
   if (it == attempts_.end()) return;
   auto& a = it->second;
   a.killed.erase(key.rank);
-  if (a.untold.contains(key.rank)) return;  // removed after it was reported again
+  if (a.untold.contains(key.rank)) return;  // the rank is removed after it was reported again
   a.taken.erase(key.rank);
   if (a.taken.empty() && a.killed.empty()) attempts_.erase(it);
 }

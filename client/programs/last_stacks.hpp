@@ -1,11 +1,12 @@
 // Samples the stacks of ranks shortly before this worker kills them. The stacks are reported after
 // the ranks' exits, and again to each new server until it orders the worker to forget the ranks.
+// Stages:
 //
 //     expect(kill at) ──► `lead` before ──┐
 //     take_now ───────────────────────────┴► stack_files ──► killed? ──► report
 //
-// Only a kill without a grace period waits for the stacks, for at most `lead`. Engine thread; a
-// separate thread samples, because the disk can be slow.
+// Only a kill without a grace period waits for the stacks, for at most `lead`. Used only on the
+// engine thread; a separate thread samples, because the disk can be slow.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -48,7 +49,8 @@ class last_stacks {
   void begin(coro::engine_context& engine, std::function<void()> wake);
   /// Samples at `lead` before `kill`. For reason::lease, replaces the previous kill.
   void expect(clock::time_point kill, reason why, who ranks);
-  /// Samples `ranks`, then calls `then` once, after at most `lead`. Can call it before returning.
+  /// Samples `ranks`, then calls `then` once, after at most `lead`. Can call `then` before
+  /// returning.
   void take_now(pids const& ranks, std::function<void()> then);
 
   void ended(rank_key const& key, v1::RankEnded const& how);

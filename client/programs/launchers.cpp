@@ -61,7 +61,7 @@ struct launcher {
         }) {}
   asio::posix::stream_descriptor orders;
   reader reports, errors;
-  std::string waiting, writing;  // orders, some hundred bytes each
+  std::string waiting, writing;  // orders, a few hundred bytes each
   std::string last_error;
   pid_t pid = 0;
 };

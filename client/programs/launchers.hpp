@@ -31,7 +31,7 @@ class launchers {
   ~launchers();
   launchers(launchers const&) = delete;
 
-  /// Any thread. Stores orders for this launcher until start() or forget() is called. start()
+  /// Thread-safe. Stores orders for this launcher until start() or forget() is called. start()
   /// restarts a kept launcher that has exited by then. There are at most as many launchers as
   /// ranks.
   void expect(std::uint64_t id);
@@ -39,11 +39,11 @@ class launchers {
   void start(std::uint64_t id, std::string order);
   /// Discards the stored orders of a launcher that is not started or has exited.
   void forget(std::uint64_t id);
-  /// Any thread. Ends a launcher whose ranks have exited.
+  /// Ends a launcher whose ranks have exited. Thread-safe.
   void dismiss(std::uint64_t id);
-  /// Any thread. Has no effect if the launcher has exited.
+  /// Sends an order to a launcher; has no effect if the launcher has exited. Thread-safe.
   void tell(std::uint64_t id, std::string order);
-  /// Any thread. Runs work that can block on the disk, in order.
+  /// Runs work that can block on the disk, in order. Thread-safe.
   void post_to_disk(std::function<void()> work);
   /// Finishes the disk work, closes all order pipes and waits for all launchers to exit.
   void close();

@@ -1,5 +1,6 @@
-// How long a worker can run ranks without messages from its server, counted from the sending of the
-// last message whose number the server has returned. Does no I/O; not thread-safe.
+// Limits how long a worker runs ranks without messages from its server. The time is counted from
+// the sending of the last message whose number the server has returned. Does no I/O; not
+// thread-safe.
 #pragma once
 
 #include <chrono>

@@ -3,7 +3,7 @@
 // copies to functions. Because it parses untrusted files, it runs as the ranks' user and has no
 // access to the worker's secrets.
 //
-// Any thread. of() waits for the reader process and kills it at the deadline.
+// Thread-safe. of() waits for the reader process and kills it at the deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +30,8 @@ class native_stacks {
   native_stacks(std::vector<std::string> reader, std::optional<std::pair<uid_t, gid_t>> owner)
       : reader_(std::move(reader)), owner_(owner) {}
 
-  /// Returns the text of frame_finder by process. Omits processes that cannot be traced, have
-  /// exited or did not respond in time.
+  /// Returns the text that frame_finder produces for each process. Omits processes that cannot be
+  /// traced, have exited or did not respond in time.
   std::map<pid_t, std::string> of(std::vector<pid_t> const& processes,
                                   std::chrono::steady_clock::time_point until) const;
 

@@ -1,4 +1,4 @@
-// The machine's processes, read from /proc, and the ranks that they belong to. Any thread.
+// The machine's processes, read from /proc, and the ranks that they belong to. Thread-safe.
 #pragma once
 
 #include <sys/types.h>

@@ -117,7 +117,8 @@ class rank_runner final : public rank_side {
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
   std::map<std::uint64_t, std::uint32_t> start_orders_;
-  std::set<std::uint64_t> reusable_launchers_;  // kept after their ranks have exited
+  /// Launchers that are kept after their ranks have exited.
+  std::set<std::uint64_t> reusable_launchers_;
   kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;

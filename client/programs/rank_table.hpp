@@ -1,5 +1,5 @@
 // The ranks that a worker holds, from the start order to the order to forget them, and their
-// pending reports. Does no I/O; engine thread.
+// pending reports. Does no I/O. Used only on the engine thread.
 #pragma once
 
 #include <compare>

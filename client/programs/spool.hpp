@@ -1,5 +1,5 @@
 // The directories of ranks: a log file per rank, the working directories, and the directory in
-// which uploads are unpacked. Any thread; functions can block on the disk.
+// which uploads are unpacked. Thread-safe; functions can block on the disk.
 #pragma once
 
 #include <cstdint>

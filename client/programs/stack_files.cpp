@@ -132,7 +132,7 @@ std::string command_of(pid_t pid) {
   return shortened(to_utf8(line), shown_max);
 }
 
-// The path can be anything that the rank's user has created.
+// The path can be any kind of file that the rank's user has created.
 file_descriptor open_own(fs::path const& path) {
   file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about {

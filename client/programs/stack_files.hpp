@@ -1,11 +1,11 @@
 // Collects the stacks of ranks. Each Python interpreter that a rank starts first runs a Muster
 // module. The module registers faulthandler for a real-time signal, with a file named after the PID
 // and the file descriptor. The rank keeps running while its stack is written. Non-Python processes,
-// and processes that do not respond, are sampled from outside.
+// and processes that do not respond, are sampled from outside. Files:
 //
 //     modules/sitecustomize.py ──► first in PYTHONPATH     now/PID.FD ◄── written at the signal
 //
-// Any thread; take() waits at most 1.3 seconds for the ranks and for another take().
+// Thread-safe. take() waits at most 1.3 seconds for the ranks and for another take().
 #pragma once
 
 #include <sys/types.h>
@@ -38,8 +38,8 @@ class stack_files {
   /// `works` is the directory of the ranks' working directories, works/ATTEMPT/RANK. File names
   /// below a working directory are returned relative to it, so that ranks with their own copies of
   /// the same code have equal stacks. `owner` is the ranks' user and group, if they differ from
-  /// those of this process. If `signal` is 0, stack sampling is disabled and take() reports OFF.
-  /// `native` samples the processes that write nothing.
+  /// this process's user and group. If `signal` is 0, stack sampling is disabled and take() reports
+  /// OFF. `native` samples the processes that write nothing.
   /// @throws std::system_error
   stack_files(std::filesystem::path directory, std::filesystem::path const& works,
               std::optional<std::pair<uid_t, gid_t>> owner, int signal, native_stacks native);

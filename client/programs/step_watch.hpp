@@ -37,7 +37,7 @@ class step_watch {
   step_watch(step_watch const&) = delete;
 
   step_files const& files() const { return files_; }
-  // Any thread.
+  // Thread-safe.
   /// Must be called before the rank starts.
   void add(rank_key const& key);
   /// Passes the current order to a rank whose file has been created.
@@ -82,7 +82,7 @@ class step_watch {
 
   std::mutex mutex_;  // protects the members up to `thread_`
   std::condition_variable changed_;
-  /// At most two per held rank and two per attempt.
+  /// Posted calls: at most two per held rank and two per attempt.
   std::vector<std::function<void()>> posted_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
   bool closing_ = false;
@@ -95,7 +95,7 @@ class step_watch {
     clock::time_point since{};
   };
   std::map<std::pair<std::uint64_t, std::uint32_t>, told> orders_;
-  std::vector<question> questions_;  // one per attempt, from one server
+  std::vector<question> questions_;  // at most one per attempt, all from one server
   clock::time_point remind_at_ = clock::time_point::max();
   std::function<void()> remind_;
   bool ranks_ended_ = false;

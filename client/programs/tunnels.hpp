@@ -3,7 +3,7 @@
 // has a tunnel to the server. Ports outlive the connection to a server. A connection waits for a
 // server for up to `patience`, then it is closed.
 //
-// Engine thread unless stated otherwise.
+// Used only on the engine thread unless stated otherwise.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -32,7 +32,7 @@ struct tunnel_options {
 
 class tunnels {
  public:
-  /// Any thread.
+  /// Can be called on any thread.
   explicit tunnels(tunnel_options o);
   ~tunnels();
   tunnels(tunnels const&) = delete;
@@ -50,7 +50,7 @@ class tunnels {
                    std::optional<std::uint32_t> torch_rank = {});
   /// Closes all ports and connections of the attempt.
   void close(std::uint64_t program, std::uint32_t attempt);
-  /// Waits until everything is closed. Any thread except the engine thread; idempotent.
+  /// Waits until everything is closed. Must not be called on the engine thread; idempotent.
   void end();
 
  private:

@@ -1,12 +1,12 @@
-// Program uploads, each unpacked once by hash and then copied to ranks.
+// Program uploads, each unpacked once by hash and then copied to ranks. Files:
 //
 //     uploads/lock          locked during all work here, also by other workers with this directory
 //     uploads/HASH/tree     the unpacked files, never modified
 //     uploads/HASH/bytes    their size; the directory's time is the time of the last use
 //     uploads/new-XXXXXX    being created; removed later if its process was killed
 //
-// For this user only: ranks of --program-user see only copies. Any thread, one at a time; can block
-// on the network and the disk.
+// Only this user can access the cache; ranks of --program-user see copies. Can be used on any
+// thread, by one thread at a time, and can block on the network and the disk.
 #pragma once
 
 #include <sys/types.h>

@@ -33,7 +33,8 @@ class uploads {
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
-    std::vector<std::filesystem::path> to{};  // if empty, fetched last, in advance
+    /// If empty, fetched in advance, after all other orders.
+    std::vector<std::filesystem::path> to{};
     std::optional<std::pair<uid_t, gid_t>> owner{};
     std::function<void()> before{};       // called on this object's thread; can throw
     std::function<void(outcome)> done{};  // called on this object's thread, unless forgotten
@@ -43,8 +44,8 @@ class uploads {
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Any thread, like all functions below. At most one pending order per ID, limited by the number
-  /// of ranks.
+  /// Thread-safe, as are all functions below. There is at most one pending order per ID, and the
+  /// number of ranks limits the number of orders.
   void provide(order o);
   /// Removes the order or cancels its download.
   void forget(std::uint64_t id);

@@ -1,6 +1,6 @@
 // Resource use of ranks, including all processes that they started: CPU time, bytes read and
 // written, page faults. Walks through /proc once for all ranks; processes are neither stopped nor
-// signalled. Any thread.
+// signalled. Thread-safe.
 #pragma once
 
 #include <sys/types.h>

@@ -1,9 +1,9 @@
 // Common base of muster::session and muster::cluster_coordinator: unsent messages, function
-// numbers, and the start and end of a session. Any thread adds messages; the link sends them.
+// numbers, and the start and end of a session. Any thread can add messages, which the link sends.
 //
-// Users call from any thread, the session_link on the engine thread. The mutex protects all members
-// that are not const. The users and, until its end, the link own the session. The session owns no
-// part of the engine, so handles can keep it indefinitely.
+// Users call members on any thread; the session_link calls members on the engine thread. The mutex
+// protects all members that are not const. The users own the session, and so does the link until it
+// has ended. The session owns no part of the engine, so handles can keep the session indefinitely.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -45,7 +45,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   virtual ~client_session() = default;
   client_session(client_session const&) = delete;
 
-  // Any thread.
+  // Thread-safe.
   /// Must be called once. The engine must outlive ended().
   void start(client_engine& engine);
   /// Waits for at most connect_timeout. Throws the same errors as throw_if_over().
@@ -55,7 +55,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// cancelled.
   void wait_ended();
 
-  // Called by the link; engine thread.
+  // The link calls the following members on the engine thread.
   session_settings const& settings() const { return settings_; }
   virtual void connected() {}
   /// Encodes and removes the oldest message.
@@ -98,7 +98,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Throws the reason if no more calls can be scheduled.
   virtual void throw_if_over() const = 0;
   bool full() const;
-  /// The name is sent before the next message.
+  /// Returns the number of a function name. The name is sent before the next message.
   std::uint32_t number_of(std::string_view function);
   void append_cancel();
   void take_opened(v1::Opened const& o);
@@ -106,7 +106,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Wakes waiting threads and coroutines, and releases the mutex.
   void changed(lock& held);
   /// Suspends a coroutine on any executor until `over()` returns true, then calls `then()` under
-  /// the same lock. Returns false after `limit`. Cancellation (any type) throws operation_aborted.
+  /// the same lock. Returns false after `limit`. Cancellation of any type throws operation_aborted.
   /// The caller must keep the session alive.
   template <class Over, class Then>
   boost::asio::awaitable<bool> async_when(Over over, milliseconds limit, Then then) {
@@ -149,7 +149,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
 
   std::string id_;
   milliseconds grace_{0};
-  bool closing_ = false;  // closed by the user; no further calls are accepted
+  /// Whether the user has closed the session and no further calls are accepted.
+  bool closing_ = false;
   bool ended_ = false;
   std::string reason_;  // reason for the end; empty after a normal end
   bool signalled_ = false;

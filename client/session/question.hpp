@@ -88,7 +88,7 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // non-null while the operation runs; engine thread
+  ticket* ticket_ = nullptr;  // set while the operation runs; used only on the engine thread
   std::promise<T> answer_;
 };
 
@@ -106,7 +106,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
   return q->take();
 }
 
-/// Asynchronous version of ask, for a coroutine on any executor. Cancellation (any type) cancels
+/// Asynchronous version of ask, for coroutines on any executor. Cancellation of any type cancels
 /// the operation.
 template <class T>
 boost::asio::awaitable<T> run_async(std::shared_ptr<question<T>> q) {

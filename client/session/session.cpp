@@ -26,9 +26,9 @@ class session::stream final : public detail::client_session {
   }
 
  private:
-  friend class session;  // called by users; any thread, under the mutex
+  friend class session;  // uses these members on any thread, under the mutex
 
-  // Called by the link; engine thread.
+  // The link calls the following members on the engine thread.
   void connected() override { open_sent_ = false; }
   next next_message(grpc::ByteBuffer& to) override {
     if (waits_for_open_ && !now().opened) {

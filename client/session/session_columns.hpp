@@ -6,7 +6,7 @@
 
 namespace muster::detail {
 
-/// Returns the call's position.
+/// Adds a call and returns its position.
 inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t function,
                        value_view args) {
   int const position = m.token_size();

@@ -24,7 +24,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   /// Must be called once, from any thread.
   void start();
   void wake();
-  /// Also starts the deadline for closing.
+  /// Starts the deadline for closing, and wakes the link.
   void close();
   void cancel();
 
@@ -34,7 +34,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   void connected() override { session_->connected(); }
   next next_message(grpc::ByteBuffer& to) override { return session_->next_message(to); }
   std::string take(grpc::ByteBuffer& message) override;
-  /// Returns nothing if another stream is tried.
+  /// Returns the reason for the session's end, or nothing if another stream is tried.
   std::optional<std::string> final_reason(grpc::Status const& status) const;
   void give_up_in(std::chrono::milliseconds t);
   void give_up();
@@ -47,7 +47,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   backoff backoff_;
   v1::SessionResponse message_;
   bool was_open_ = false;
-  bool ending_ = false;  // the session is closing and must finish before a deadline
+  bool ending_ = false;  // whether the session is closing and must finish before a deadline
   bool gave_up_ = false;
   std::string violation_;
   std::chrono::milliseconds given_{0};

@@ -1,5 +1,5 @@
 // A cancellable operation: a user's call, an agent's heartbeats, or an agent's error poll. The
-// ticket is a local variable of the operation's coroutine. Engine thread only.
+// ticket is a local variable of the operation's coroutine. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/client_context.h>

@@ -24,8 +24,8 @@ namespace muster::detail {
 
 class waiting {
  public:
-  /// Resumes the coroutine on its own executor; later calls have no effect. Any thread, without
-  /// locks.
+  /// Resumes the coroutine on its own executor; later calls have no effect. Thread-safe; must be
+  /// called without locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
     auto last = std::move(resume_);  // also destroys the timer and the work guard
@@ -33,7 +33,7 @@ class waiting {
   }
 
   /// Suspends until resume() is called. `enter` stores the shared object for the code that resumes
-  /// it. Returns false after `timeout`. Cancellation (any type) throws operation_aborted.
+  /// it. Returns false after `timeout`. Cancellation of any type throws operation_aborted.
   template <class Enter>
   static boost::asio::awaitable<bool> wait(std::chrono::milliseconds timeout, Enter enter) {
     namespace asio = boost::asio;

@@ -71,7 +71,7 @@ class checkpoint_reader {
   struct torn : std::runtime_error {
     using runtime_error::runtime_error;
   };
-  /// Throws torn.
+  /// Throws torn if the checkpoint is incomplete or damaged.
   checkpoint_reader(std::filesystem::path const& path, std::uint64_t number);
 
   struct part {
@@ -81,15 +81,15 @@ class checkpoint_reader {
 
     array_view view() const { return {dtype, shape, data}; }
   };
-  /// Returns rows of a variable with their slots, and the variable's version, regardless of its
-  /// sharding when it was saved. Throws torn.
+  /// Returns rows of a variable with their slots, and the variable's version, regardless of how the
+  /// variable was sharded when it was saved. Throws torn.
   std::pair<std::vector<part>, std::int64_t> rows(std::string const& name, std::uint64_t begin,
                                                   std::uint64_t end);
   /// Throws std::invalid_argument if the variable is missing or has a different shape or dtype.
   void check(std::string const& name, shape const& of, std::string const& dtype) const;
   /// Throws std::invalid_argument if the object is missing or its state is a Python pickle.
   void check_object(std::string const& name) const;
-  /// Returns JSON. Throws torn.
+  /// Returns the object's state as JSON. Throws torn.
   std::string object(std::string const& name);
   /// Returns the number of arrays in each part of the variable, including slots.
   std::size_t arrays_of(std::string const& name) const;

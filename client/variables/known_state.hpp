@@ -32,8 +32,8 @@ class known_state {
   /// Throws std::invalid_argument if a variable has no name or `keep` is invalid, and the errors of
   /// calls and of the disk.
   std::uint64_t save(path where, how_many keep);
-  /// Returns nothing if newly created values would replace saved values that have not been
-  /// restored.
+  /// Saves a checkpoint. Returns nothing, without saving, if newly created values would replace
+  /// saved values that have not been restored.
   std::optional<std::uint64_t> save_unless_restarted(path where, how_many keep);
   /// Loads the newest complete checkpoint. Returns nothing if there is no checkpoint. Throws
   /// std::invalid_argument if no checkpoint is complete or entries are missing (nothing was

@@ -237,7 +237,8 @@ class stored final : public variable_base, array_rules<T> {
 
   struct state {
     std::vector<T> array;
-    std::map<std::string, std::vector<T>, std::less<>> moments;  // slots of the array's shape
+    /// Slot variables with the array's shape.
+    std::map<std::string, std::vector<T>, std::less<>> moments;
     std::map<std::string, other_slot, std::less<>> others;
     std::int64_t version = 0;
   };
@@ -282,7 +283,7 @@ class stored final : public variable_base, array_rules<T> {
     adam_step(stored& of, double rate, double b1, double b2, double epsilon)
         : m_(of.moment("m")), v_(of.moment("v")), array_(of.now_.array) {
       auto const n = static_cast<double>(of.count_step());
-      // Part of the bias correction, moved out of the square root of v in the paper.
+      // A factor of the bias correction, which the paper applies inside the square root of v.
       double const root = std::sqrt(1 - std::pow(b2, n));
       rate_ = static_cast<T>(rate * root / (1 - std::pow(b1, n)));
       epsilon_ = static_cast<T>(epsilon * root);

@@ -1,13 +1,14 @@
 // A worker's closures for which the server may still need an answer: queued, running, or finished
-// while there was no stream. Outlives the streams. Excludes quick functions. Limited by the
-// credits.
+// while there was no stream. Outlives the streams. Excludes quick functions. The worker's credits
+// limit the number of closures.
 //
-// If the server acknowledges answers, they are kept until then, and no closure is started beyond
-// the limits of full(). Otherwise, answers of functions that ran for at least `worth_keeping` are
-// kept for `answers_for`, because a connection can break while an answer is being sent. Beyond the
-// limits, the oldest are dropped, and the server would run their closures again.
+// If the server acknowledges answers, the answers are kept until then, and no closure is started
+// beyond the limits of full(). Otherwise, answers of functions that ran for at least
+// `worth_keeping` are kept for `answers_for`, because a connection can break while an answer is
+// being sent. Beyond the limits, the oldest answers are dropped, and the server would run their
+// closures again.
 //
-// Engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ class held_closures {
   bool add(std::shared_ptr<job> j);
   /// Returns whether the job is stored. If not, its result must be dropped.
   bool holds(job const& j) const;
-  /// Must be called when the answer is being sent as the stream's answer `number`.
+  /// Must be called when the answer is sent; `number` is its number on the stream.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
   /// Must be called when the server has stored the stream's first `count` answers.
   void taken(std::uint64_t count);
@@ -78,7 +79,7 @@ class held_closures {
   /// Called if the server does not support released slots.
   void clear_waits();
 
-  /// Called after a broken stream.
+  /// Drops closures that have not started. Called after a broken stream.
   void drop_unstarted();
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
   /// jobs that finished without a stream. Empty if the last server did not acknowledge answers.

@@ -1,12 +1,13 @@
 // A worker's objects, each with its own threads, and the calls that functions and methods make to
-// other objects.
+// other objects. States of an object:
 //
 //     ordered ──made──► ready ──dropped, or not in `kept` of a new stream──► gone
 //        └── the constructor threw, or there is no such class ──► failed
 //
-// Calls of one caller are executed in order, each once. After a broken stream, the server resends
+// Calls from one caller are executed in order, each once. After a broken stream, the server resends
 // unanswered calls; an executed call is answered with its stored answer. The user's thread adds
-// classes before begin(). After that, engine thread unless stated otherwise.
+// classes before begin(). After that, members are used on the engine thread unless stated
+// otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +43,7 @@ class hosted_objects {
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
   hosted_objects() : calls_(std::make_shared<detail::object_calls>(std::string())) {}
-  /// @pre end() has been called, or begin() never was.
+  /// @pre end() has been called, or begin() has not been called.
   ~hosted_objects() = default;
   hosted_objects(hosted_objects const&) = delete;
 
@@ -62,7 +63,8 @@ class hosted_objects {
   void report(v1::WorkerMessage& to);
   bool holds_any() const { return !objects_.empty(); }
   std::shared_ptr<detail::object_calls> const& calls() const { return calls_; }
-  /// Asks methods to stop and waits until all have returned. User's thread, after the last stream.
+  /// Asks methods to stop and waits until all have returned. Called on the user's thread, after the
+  /// last stream.
   void end();
 
  private:
@@ -83,7 +85,7 @@ class hosted_objects {
     std::deque<order> orders;  // limited by the server
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
-    // Each caller's last number, and the time when it was used. Engine thread only.
+    // Each caller's last number, and the time when it was used. Used only on the engine thread.
     std::map<caller, std::pair<std::uint64_t, std::uint64_t>> last;
     std::uint64_t clock = 0;
   };
@@ -123,14 +125,14 @@ class hosted_objects {
   std::shared_ptr<detail::object_calls> const calls_;
   std::function<void()> wake_;
 
-  // Engine thread.
+  // Used only on the engine thread.
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
   bool send_calls_next_ = false;  // whether the next message contains calls, not answers
 
   mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
   std::map<std::uint64_t, failure> failed_;
-  std::set<std::uint64_t> built_;  // to be reported; includes failed objects
+  std::set<std::uint64_t> built_;  // objects to report as constructed or failed
   /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
   std::uint64_t sent_ = 0;

@@ -1,5 +1,5 @@
 // Detects that a worker has been idle for a given time. Polls, because there can be a million
-// closures per second. Engine thread only.
+// closures per second. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>

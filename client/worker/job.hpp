@@ -51,7 +51,7 @@ struct job {
   failure why;
   std::chrono::steady_clock::duration took{};
 
-  bool finished = false;        // whether `ok` to `took` are valid; engine thread
+  bool finished = false;        // whether `ok` to `took` are valid; used only by the engine thread
   bool start_reported = false;  // used only by the engine thread
   bool slot_returned = false;   // used only by the engine thread
 };

@@ -1,4 +1,4 @@
-// Wire form of a worker's machine statistics.
+// Converts a worker's machine statistics to the wire format.
 #pragma once
 
 #include "base/machine.hpp"

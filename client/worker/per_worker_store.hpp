@@ -1,5 +1,5 @@
 // A worker's per-worker values by handle: JSON, bytes, a C++ object, or the builder's error.
-// Outlives connections. Any thread.
+// Outlives connections. Thread-safe.
 #pragma once
 
 #include <any>

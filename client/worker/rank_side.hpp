@@ -1,5 +1,5 @@
-// Interface between a worker's streams and its program ranks (client/programs); messages:
-// proto/muster/v1/programs.proto. Outlives all streams; engine thread only.
+// Interface between a worker's streams and its program ranks (client/programs). The messages are
+// defined in proto/muster/v1/programs.proto. Outlives all streams; used only on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ class rank_side {
  public:
   virtual ~rank_side() = default;
 
-  /// Called once, first. `wake` must be called when there is something to report.
+  /// Called once, before all other members. `wake` must be called when there is something to
+  /// report.
   virtual void begin(coro::engine_context& engine, std::function<void()> wake) = 0;
 
   virtual void offer(v1::ProgramsOffer& to) = 0;

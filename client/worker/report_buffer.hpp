@@ -23,7 +23,7 @@
 namespace muster {
 
 struct report_limits {
-  /// Longer lines are truncated and marked.
+  /// Maximum length of a line; longer lines are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
   /// Maximum unsent bytes, per closure and in total.
@@ -47,13 +47,13 @@ class report_buffer {
   /// `wake` is called on the reporting thread when a report is added to an empty buffer.
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
-  // Any thread.
+  // Thread-safe.
   /// Adds each line of `text`. If `text` ends with a carriage return, the closure's next line of
   /// this level replaces its last line.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
-  // Engine thread.
+  // Used only on the engine thread.
   /// Starts a connection. Drops reports that the previous connection has not sent. Stored reports
   /// are sent on the new connection.
   void open();

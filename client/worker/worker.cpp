@@ -339,12 +339,12 @@ class worker::runtime {
   std::unique_ptr<rank_side> ranks_;  // null if the worker runs no programs
   std::shared_ptr<hosted_objects> objects_ = std::make_shared<hosted_objects>();
 
-  // Any thread.
+  // Thread-safe.
   report_buffer reports_;
   std::atomic<int> stops_ = 0;
   std::atomic<bool> done_ = false;
 
-  // Engine thread while run() is running.
+  // Used only on the engine thread while run() is running.
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<executor> threads_;
   std::unique_ptr<own_stacks> stacks_;

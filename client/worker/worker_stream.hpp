@@ -1,11 +1,12 @@
 // One Attach stream of a worker, from connecting to its final status. Runs quick functions
 // directly, passes other functions to the executor, and sends answers. Held closures outlive the
-// stream: the hello offers them, and the welcome lists those that continue.
+// stream: the hello offers these closures, and the welcome lists the closures that continue.
+// States:
 //
 //     dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //         └──────────────────────┴── broken, refused, abandoned ──► lost
 //
-// Owned by the worker's reconnect loop; engine thread only.
+// The worker's reconnect loop owns the stream and uses it only on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -31,9 +32,9 @@ namespace muster {
 
 struct stream_end {
   bool welcomed = false;
-  bool left = false;        // all closures were answered or returned, with status OK
-  bool final = false;       // reconnecting is forbidden or pointless
-  bool no_cluster = false;  // the server does not have the cluster
+  bool left = false;        // whether all closures were answered or returned, with status OK
+  bool final = false;       // whether reconnecting is forbidden or pointless
+  bool no_cluster = false;  // whether the server does not have the cluster
   std::string reason;
   std::chrono::steady_clock::duration attached_for{};  // time since the welcome
   std::chrono::milliseconds hold{};  // how long the server may still need running closures
@@ -141,7 +142,8 @@ class worker_stream final : stream_side {
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;
-  std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; limited by the credits
+  /// Jobs that begin() has not started; limited by the credits.
+  std::vector<std::shared_ptr<job>> parked_;
   std::uint64_t received_ = 0;
   bool send_objects_first_ = true;  // whether objects are sent before other reports
   std::uint64_t answered_ = 0;      // number of answers on this stream, including the hello

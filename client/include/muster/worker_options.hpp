@@ -26,7 +26,7 @@ struct worker_options {
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
   /// Retry if the server does not have this worker's cluster, until the cluster is declared. If
-  /// unset, run() returns 1 in this case, unless the server has accepted this worker before.
+  /// false, run() returns 1 in this case, unless the server has accepted this worker before.
   bool wait_for_cluster = false;
   /// The worker's job name.
   std::string job = "worker";
