@@ -1,4 +1,5 @@
-// The public part of a credential; the secret is never stored. Immutable, shared by threads.
+// The public part of a credential; the secret is never stored. Objects are immutable, so threads
+// can share them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace muster::core {
 struct token {
   std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, but not secret
   core::role role = core::role::viewer;
-  std::vector<std::string> clusters{};  // all clusters if empty
+  std::vector<std::string> clusters{};  // accessible clusters; all clusters if empty
   time_point expires = never;
   bool allow_exec = false;
   std::string salt{}, digest{};  // SHA-256 of salt and secret

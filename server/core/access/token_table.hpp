@@ -1,5 +1,5 @@
 // The server's credentials, by id. The token_keeper owns the table and writes changes to the
-// journal. One thread.
+// journal. Not thread-safe.
 #pragma once
 
 #include <map>

@@ -73,12 +73,12 @@ struct minute_view {
   duration busy{};
 };
 
-/// Job and index of a task. Also the cursor of a page.
+/// Job and index of a task; also used as a page cursor.
 using lane_key = std::pair<std::string, std::int64_t>;
 
 struct activity_filter {
   time_point from{}, to = never;
-  session_id job{};                  // if not set, all jobs are selected; sums belong to no job
+  session_id job{};                  // all jobs if not set; sums are never part of a job
   std::vector<lane_key> lanes = {};  // sorted; empty selects all lanes
 };
 

@@ -25,9 +25,9 @@ enum class attempt_end : std::uint8_t {
   dependency_lost = 8,
   timed_out = 9,    ///< the function reported a tolerated timeout
   user_error = 10,  ///< the function raised, and the closure is retried
-  value_lost = 11,  ///< the attempt succeeded, but the closure ran again
-  retracted = 12,   ///< the worker returned the unstarted closure; neither counted nor recorded
-  earlier = 13,     ///< stored as text by an older server
+  value_lost = 11,  ///< the attempt succeeded, but its value was lost and the closure ran again
+  retracted = 12,   ///< the worker returned the closure unstarted; not counted or recorded
+  earlier = 13,     ///< an outcome that an older server stored as text
 };
 constexpr auto enum_names(attempt_end) {
   using enum attempt_end;
@@ -53,7 +53,7 @@ constexpr auto enum_names(blame) {
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
   std::string detail{};
-  closure_id again{};  ///< value_lost: the closure that recomputed the value
+  closure_id again{};  ///< for value_lost, the closure that recomputed the value
 
   bool operator==(attempt_outcome const&) const = default;
 };

@@ -21,7 +21,7 @@ enum class stack_state : std::uint8_t {
   stopped = 3,
   in_kernel = 4,
   no_answer = 5,
-  off = 6,  ///< disabled by worker --stack-signal off
+  off = 6,  ///< the worker was started with --stack-signal off
   away = 7,
   busy = 8,  ///< the worker is already serving the maximum number of requests
   native = 9,
@@ -65,9 +65,9 @@ struct attempt_record {
     time_point ended{};
     std::uint32_t participants = 0;
     std::string last{}, host{};
-    duration late{};  ///< delay of the last arrival after the median
+    duration late{};  ///< time between the median arrival and the last arrival
     duration spread{};
-    /// Arrival of one task. Recorded only if there is space for all tasks.
+    /// Arrival of one task. Arrivals are recorded only if there is space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
       std::uint32_t after_us = 0;
@@ -112,7 +112,7 @@ struct attempt_record {
   std::vector<meeting> barriers{};  ///< newest first
   std::vector<late_task> latecomers{};
   std::vector<stack> stacks{};
-  std::vector<ended_rank> ranks{};  ///< ordered by exit
+  std::vector<ended_rank> ranks{};  ///< ordered by exit time
   /// Numbers of entries that were omitted because of limits.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 

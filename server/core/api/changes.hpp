@@ -1,4 +1,4 @@
-// State changes of a step; the only source of information for readers. A reader that applies all
+// State changes of a step. Readers have no other source of information. A reader that applies all
 // changes from the start knows all closures, sessions, tasks and values.
 //
 // Valid until the next step. Each list is in chronological order. For each closure, apply
@@ -22,7 +22,7 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  /// Not set for internal sessions of the core.
+  /// Not set for the core's internal sessions.
   session_id session{};
   std::uint32_t order = 0;
   function_id function{};
@@ -33,17 +33,17 @@ struct closure_created {
 
 enum class move_reason : std::uint8_t {
   waits_for_input,
-  waits_for_start,  ///< waits for a delay, a retry pause, or the return of its worker
+  waits_for_start,  ///< waiting for a delay, a retry pause, or the return of its worker
   waits_to_gather,
   ready,
   dispatched,  ///< resumed on a reconnected worker; other dispatches are in effects::dispatches
   started,
   preempted,
-  taken_over,   ///< continues on the worker's new stream
+  taken_over,   ///< continued on the worker's new stream
   retracted,    ///< taken back so that another worker can run it
   worker_lost,  ///< the worker was lost, no longer has the closure, or cannot run it now
   retried,
-  runs_long,  ///< has run long enough that a restarted server waits for its worker
+  runs_long,  ///< running for so long that a restarted server waits for its worker
   unwanted,   ///< released by its client; it still runs, but its value will be dropped
 };
 
@@ -57,8 +57,8 @@ struct closure_moved {
   bool operator==(closure_moved const&) const = default;
 };
 
-/// An attempt that closure_ended does not report: the closure continues, or the times are estimated
-/// from the worker's measurements.
+/// An attempt that closure_ended does not report, because the closure continues or the times are
+/// estimated from the worker's measurements.
 struct attempt_ended {
   /// Minimum duration of attempts with estimated times.
   static constexpr duration estimated_from = std::chrono::milliseconds(1);
@@ -95,7 +95,7 @@ struct closure_outline {
 
 struct closure_ended {
   closure_outline of{};
-  worker_number worker{};  ///< if there is no worker, see `attempts`
+  worker_number worker{};  ///< not set if no worker ran the closure; see `attempts`
   bool released = false;   ///< the closure's record was removed as well
   bool restored = false;
 
@@ -155,7 +155,7 @@ struct task_changed {
   bool operator==(task_changed const&) const = default;
 };
 
-/// A worker's stream was attached or dismissed. Worker numbers are reused.
+/// A worker's stream was attached or detached. Worker numbers are reused.
 struct worker_changed {
   worker_number worker{};
   bool here = false;
@@ -235,7 +235,7 @@ struct changes {
   std::vector<value_place_changed> values;
   std::vector<closure_id> values_read;  ///< values that were read from disk and remain there
   struct waits_over {
-    std::vector<duration> queue;  ///< time that each started attempt was ready
+    std::vector<duration> queue;  ///< waiting time of each started attempt while it was ready
     std::vector<duration> value;  ///< duration of each successful request for a value
 
     bool operator==(waits_over const&) const = default;

@@ -101,7 +101,7 @@ constexpr auto fields_of(std::type_identity<attempt_view>) {
                 field(5, "started", &t::started), field(6, "ended", &t::ended), flat(&t::outcome));
 }
 
-/// An attempt as stored. `blamed` is 0 for usual_blame(), otherwise the number of the `blame` + 1.
+/// An attempt as stored. `blamed` is 0 for usual_blame(), otherwise the `blame` value plus 1.
 struct attempt_entry {
   attempt_view of{};
   std::uint32_t blamed = 0;

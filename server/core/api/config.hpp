@@ -1,4 +1,4 @@
-// All limits and times of the core, with the behaviour at each limit.
+// All limits and timeouts of the core, with the behaviour at each limit.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace muster::core {
 
-/// Maximum count of lost workers per closure. Further losses are not counted.
+/// Maximum number of lost workers that are counted per closure.
 inline constexpr std::uint32_t worker_failures_max = 255;
 
 /// A closure that is blamed for the loss of this many workers runs alone on its worker.
@@ -32,9 +32,9 @@ struct config {
   /// extended by the delay.
   duration stall_grace = std::chrono::seconds(1);
 
-  /// Time for a disconnected worker to reconnect, as the same incarnation, and continue its
-  /// closures. A closure waits for at most a quarter of its run time on that worker. 0 disables the
-  /// wait. Must be less than heartbeat_timeout.
+  /// Time within which a disconnected worker can reconnect as the same incarnation and continue its
+  /// closures. Each closure waits for at most a quarter of the time that it has run on the worker.
+  /// 0 disables the wait. Must be less than heartbeat_timeout.
   duration reconnect_grace = std::chrono::seconds(5);
   /// Time until a lost task is given up. Closures that can run only on that task then fail.
   duration recovery_timeout = std::chrono::hours(1);
@@ -44,25 +44,24 @@ struct config {
   duration start_delay{};
   duration start_delay_max{};
 
-  /// Logs an event if closures are running, or are queued with workers connected, but none finishes
-  /// for this long. The event is repeated at doubling intervals of at most one hour. 0 disables the
-  /// watchdog.
+  /// Logs an event if no closure finishes for this long, although closures are running, or queued
+  /// with workers connected. The event is repeated at doubling intervals of at most one hour. 0
+  /// disables the watchdog.
   duration watchdog{};
 
-  /// Number of reports of the same lost dependency, within transient_window, that is fatal for a
-  /// session. Earlier reports requeue the closure. If 0, the first report is fatal.
+  /// A session fails after this many reports of the same lost dependency within transient_window.
+  /// Earlier reports requeue the closure. If 0, the first report is fatal.
   std::uint32_t transient_dependency_failures = 3;
-  /// Number of TIMEOUT reports by functions that is fatal for a session. `timeouts_by_workers`
-  /// means a tenth of the connected workers; with fewer than ten workers, the first report is
-  /// fatal.
+  /// A session fails after this many TIMEOUT reports by functions. `timeouts_by_workers` means a
+  /// tenth of the connected workers; with fewer than ten workers, the first report is fatal.
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);
-  /// Maximum dependencies of one failure; a failure with more dependencies is an ordinary error.
-  /// Also the maximum that a session counts; above this limit, the oldest dependency is dropped.
+  /// Maximum lost dependencies of one failure; a failure with more dependencies is an ordinary
+  /// error. A session counts at most this many dependencies, and then drops the oldest.
   std::size_t dependencies_max = 64;
-  /// Declared jobs with their numbers of tasks. A lost dependency on any other task is an ordinary
-  /// error. If empty, all tasks are accepted.
+  /// Declared jobs and their task counts. A lost dependency on any other task is an ordinary error.
+  /// If empty, all tasks are accepted.
   std::vector<std::pair<std::string, std::uint32_t>> declared_jobs{};
 
   /// Jobs whose tasks hold state, such as parameter servers. A closure runs on such tasks only if
@@ -85,10 +84,10 @@ struct config {
   std::size_t callable_versions_max = 16;
   /// A worker that provides more functions is refused.
   std::size_t functions_per_worker_max = 4'096;
-  /// Maximum unanswered closures per worker, regardless of its request.
+  /// Maximum unanswered closures per worker, even if the worker requests more.
   std::uint32_t credits_max = 4'096;
 
-  /// Default for the queued closures of a session. At the limit, REST submissions are refused
+  /// Default maximum of queued closures per session. At the limit, REST submissions are refused
   /// (429), and the server stops reading the stream until there is space.
   std::size_t queue_capacity = 262'144;
   std::size_t queue_capacity_max = 16'777'216;
@@ -109,15 +108,15 @@ struct config {
   /// means no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
-  /// Age and number of ended sessions that are listed with their closures. At the limit, the
-  /// session that ended first is forgotten. If either is 0, none are listed.
+  /// Maximum age and number of ended sessions that are listed with their closures. At a limit, the
+  /// session that ended first is forgotten. If a limit is 0, ended sessions are not listed.
   duration ended_session_age = std::chrono::hours(24);
   std::size_t ended_sessions_max = 1'000;
   bool keeps_ended_sessions() const {
     return ended_sessions_max > 0 && ended_session_age > duration{};
   }
-  /// Rows that a gRPC session keeps of its ended closures, without values: the newest rows, plus
-  /// session_failures_max older failures. 0 keeps no rows.
+  /// Maximum rows, without values, that a gRPC session keeps for its ended closures. The session
+  /// also keeps rows for up to session_failures_max older failures. If 0, no rows are kept.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
   /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are
@@ -135,11 +134,11 @@ struct config {
   /// Maximum bytes of values on disk. At the limit, the oldest value is dropped.
   std::size_t spill_bytes_max = std::size_t{64} << 30;
   duration spill_retry = std::chrono::seconds(10);
-  /// Time until a resumable session without its client is cancelled. A session can request another
-  /// time, up to session_grace_max.
+  /// A resumable session is cancelled when its client has been disconnected for this long. Sessions
+  /// can request another time, up to session_grace_max.
   duration session_grace = std::chrono::seconds(60);
   duration session_grace_max = std::chrono::hours(24);
-  /// A detached session is kept while it has work, and at least this long afterwards.
+  /// A detached session is kept while it has work, and for at least this long after its work ends.
   duration detached_grace = std::chrono::hours(1);
   /// A closure with larger inputs fails with INPUT.
   std::size_t input_bytes_max = std::size_t{32} << 20;
@@ -152,18 +151,19 @@ struct config {
   /// writing cluster are removed, and readers receive the time since which spans are complete.
   /// Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
-  /// Number of lost workers after which a closure fails, unless its session sets a limit; at most
-  /// worker_failures_max. 0 means no limit. For closures of a client's generation that `schedule`
-  /// created, only exits of the closure's own process count.
+  /// Number of lost workers after which a closure fails, unless its session sets a different
+  /// number. At most worker_failures_max; 0 means no limit. For closures of a client's generation
+  /// that `schedule` created, only exits of the closure's own process count.
   std::uint32_t max_worker_failures = 3;
-  /// Pause before a closure that lost its worker is queued again. Doubled with each loss.
+  /// Pause before a closure that lost its worker is queued again. The pause doubles with each loss.
   duration loss_pause = std::chrono::milliseconds(100);
   duration loss_pause_max = std::chrono::seconds(30);
 
   program_limits programs{};
 
   /// A worker whose closures finish faster than window_grow_below may prefetch twice as many, up to
-  /// its credits. Above window_shrink_above, it may prefetch half as many, down to its slots.
+  /// its credits. If they take longer than window_shrink_above, it may prefetch half as many, down
+  /// to its slots.
   duration window_grow_below = std::chrono::milliseconds(10);
   duration window_shrink_above = std::chrono::milliseconds(50);
 };

@@ -36,7 +36,7 @@ struct dataset_limits {
 /// A dataset is finished if `epoch` equals its number of epochs.
 struct position {
   std::uint32_t epoch = 0;
-  std::vector<std::uint32_t> done{};  // ascending
+  std::vector<std::uint32_t> done{};  // in ascending order
 
   bool operator==(position const&) const = default;
 };
@@ -56,7 +56,7 @@ struct draw_request {
   std::uint32_t epoch = any_epoch;
   bool whole = false;  // whether splits count as done as soon as a closure receives them
   std::vector<std::uint32_t> passed{};
-  // The closure was asked to stop, so it receives the end of the dataset.
+  // Whether the closure was asked to stop, and therefore receives the end of the dataset.
   bool stops = false;
 
   bool operator==(draw_request const&) const = default;

@@ -24,7 +24,7 @@ struct welcome {
   duration reconnect_grace{};
   // Maximum closures that can wait for values at the same time.
   std::uint32_t nested_max = 0;
-  /// Indices into programs_offer::held: ranks that continue, or whose exit was recorded. None if
+  /// Indices into programs_offer::held: ranks that continue, or whose exit was recorded. Not set if
   /// there was no offer.
   std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
@@ -104,7 +104,7 @@ struct outcome {
   std::uint64_t token = 0;
   bool ok = true;
   blob value;
-  // Set unless `ok`. Optional, because most outcomes have no failure.
+  // Set if `ok` is false.
   std::optional<core::failure> failure{};
   closure_id closure{};  // set for a resumable session, which keeps the record
 
@@ -129,8 +129,8 @@ struct session_notification {
   bool operator==(session_notification const&) const = default;
 };
 
-/// Writes a value to disk, reads it or removes it. Moves of the same value must be executed in
-/// order. A values_moved event answers each `write` and `read`.
+/// Writes a value to disk, reads it from disk, or removes it. Operations on the same value must be
+/// executed in order. A values_moved event answers each `write` and `read`.
 struct value_move {
   move_kind kind{};
   closure_id closure{};
@@ -147,8 +147,8 @@ struct session_reply {
   bool operator==(session_reply const&) const = default;
 };
 
-/// Function numbers, in the same order as the names. After an error, contains only the numbers
-/// before the refused name.
+/// Function numbers, in the same order as the names. After an error, contains only the numbers of
+/// the names before the refused name.
 struct functions_reply {
   std::vector<function_id> ids;
 

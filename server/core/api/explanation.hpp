@@ -19,20 +19,20 @@ using muster::name;
 
 /// Why a closure is in its state. REST reports the name as `reason`.
 enum class closure_reason : std::uint8_t {
-  // BLOCKED
+  // Reasons while BLOCKED:
   input_not_ready = 0,
   input_read_back = 1,   ///< the value of an input is being read from disk
-  input_made_again = 2,  ///< an input's lost value is being recomputed; also while RUNNING
-  // QUEUED
+  input_made_again = 2,  ///< an input's lost value is being recomputed; also used while RUNNING
+  // Reasons while QUEUED:
   delay = 3,
   retry = 4,
   pause = 5,
   may_return = 6,  ///< the closure ran before a server restart, and its worker may reconnect
   prefetched = 7,
   gang_not_ready = 8,
-  gang_too_large = 9,  ///< the connected workers are too small for its gang, even when idle
+  gang_too_large = 9,  ///< the connected workers are too small for the gang, even when idle
   gang_waits = 10,
-  exclusive = 11,  ///< waits for a worker that runs nothing else
+  exclusive = 11,  ///< the closure waits for a worker that runs nothing else
   server_stops = 12,
   no_worker = 13,
   function_unseen = 14,  ///< no worker has ever provided the function
@@ -46,7 +46,7 @@ enum class closure_reason : std::uint8_t {
   succeeded = 22,
   failed = 23,
   cancelled = 24,
-  input_elsewhere = 25,  ///< RUNNING; an input is in the memory of other processes
+  input_elsewhere = 25,  ///< while RUNNING: an input is in the memory of other processes
 };
 constexpr auto enum_names(closure_reason) {
   using enum closure_reason;
@@ -84,7 +84,7 @@ struct unmet_need {
   std::string name{};
   std::string value{};
   std::uint32_t amount = 0;
-  std::uint64_t of = 0;  ///< workers that met the previous requirements
+  std::uint64_t of = 0;  ///< number of workers that met the previous requirements
 
   bool operator==(unmet_need const&) const = default;
 };
@@ -108,7 +108,7 @@ struct gang_wait {
   std::string name{};
   std::size_t size = 0;
   std::size_t ready = 0;  ///< closures that wait only for the rest of the gang and for workers
-  bool possible = true;   ///< the connected workers could run it when idle
+  bool possible = true;   ///< whether the connected workers could run the gang when idle
 
   bool operator==(gang_wait const&) const = default;
 };
@@ -173,7 +173,7 @@ struct explanation {
   std::optional<value_wait> waits{};
   bool stop_requested = false;
   std::optional<duration> away_for{};
-  duration requeue_in{};  ///< time until it is requeued unless that worker reconnects
+  duration requeue_in{};  ///< time until the closure is requeued, unless the worker reconnects
   std::optional<core::failure> error{};
   std::string released{};
   bool is_row = false;  ///< the record was removed, and only its row is left

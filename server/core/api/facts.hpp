@@ -1,7 +1,7 @@
 // Durable state of jobs and sessions, for the journal and for a restart. A fact replaces the
 // previous fact about the same object. In this file, "job" also means a session.
 //
-// Reconnecting workers and clients report workers, running closures and waiting calls.
+// Reconnecting workers and clients report workers, running closures and waiting calls themselves.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct job_fact {
   bool sealed = false;
   bool stopping = false;
   bool user_cancelled = false;
-  bool closed = false;  ///< the client has left; the session is removed when drained
+  bool closed = false;  ///< whether the client has left; the session is then removed when drained
   std::uint32_t generation = 1;
   std::optional<failure> first_error{};
   /// Error of the newest failed generation that has drained.
@@ -105,7 +105,7 @@ struct request_removed {
 };
 
 struct per_worker_fact {
-  session_id job{};  ///< not set if the value exists until it is deleted
+  session_id job{};  ///< not set if the value is kept until it is explicitly deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
@@ -157,7 +157,7 @@ struct restored_job {
 /// The first event of a coordinator. Restores jobs, in any order, under their ids, which must be
 /// unused. Deadlines count from the time when they were set. Work that needs lost data fails.
 struct restore_jobs {
-  std::vector<restored_job> jobs;  // consumed
+  std::vector<restored_job> jobs;  // consumed by the step
 };
 
 }  // namespace muster::core

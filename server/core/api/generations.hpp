@@ -13,8 +13,8 @@ struct generations {
   std::uint32_t end = 0;
 };
 
-/// Returns the generations of a start. Starts are numbered from 1. The ranges repeat after 4,095
-/// starts.
+/// Returns the slot generations of a server start. Server starts are numbered from 1. The ranges
+/// repeat after 4,095 starts.
 inline generations generations_of(std::uint64_t epoch) {
   constexpr std::uint64_t starts = 4'095;
   generations g;
@@ -23,7 +23,7 @@ inline generations generations_of(std::uint64_t epoch) {
   return g;
 }
 
-/// Returns the start, from 1 to 4,095, to which a generation belongs.
+/// Returns the server start, from 1 to 4,095, to which a generation belongs.
 inline std::uint64_t epoch_of(std::uint32_t generation) {
   return (generation - 1) / generations_per_start + 1;
 }

@@ -48,7 +48,7 @@ struct hang {
 
   hang_evidence evidence{};
   std::int64_t rank = -1;  // -1 if no rank was identified
-  std::string task{};      // "worker:3"
+  std::string task{};      // such as "worker:3"
   std::string host{};
   std::string line{};     // top stack line, such as "train.py:12 in step"; may be empty
   std::string process{};  // kernel state, such as "S in futex_wait_queue"
@@ -66,8 +66,8 @@ struct hang {
 
 std::string text(hang const& h);
 
-/// Event: the attempt hangs, or makes progress again. The core applies the hang_policy and stores
-/// the hang for a restart.
+/// Event: the attempt has stopped making progress, or makes progress again. The core applies the
+/// hang_policy and stores the hang for a restart.
 struct program_hangs {
   program_id program{};
   std::uint32_t attempt = 0;

@@ -14,7 +14,7 @@ enum class function_id : std::uint32_t {};
 /// A program (`prog_…`). Never reused, even after a restart.
 enum class program_id : std::uint64_t {};
 enum class per_worker_id : std::uint64_t {};  ///< a PerWorkerValue (`pw_…`)
-/// Number of an attached worker: small, dense and reused. Other modules learn it only from
+/// Number of an attached worker: small, dense and reused. Other modules learn the number only from
 /// worker_changed.
 enum class worker_number : std::uint32_t {};
 enum class incarnation : std::uint64_t {};  ///< random; changes when a task restarts

@@ -123,7 +123,7 @@ struct no_progress {
   bool operator==(no_progress const&) const = default;
 };
 
-/// A value could not be written to disk. Not reported for each failed write.
+/// A value could not be written to disk. Some failed writes are not reported.
 struct spill_failed {
   std::string error;
 

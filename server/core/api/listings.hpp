@@ -50,14 +50,14 @@ enum class listing_order : std::uint8_t {
 struct closure_query {
   session_id session{};
   closure_states states = any_state;
-  std::string function{}, worker{};  // any if empty; `worker` is a task such as "worker:3"
+  std::string function{}, worker{};  // empty matches all; `worker` is a task such as "worker:3"
   std::string text{};                // lower case; searched in function, error and id; may be empty
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};
-  bool rows = true;  // whether to include rows of removed records of gRPC sessions
+  bool rows = true;  // whether to include removed gRPC session records
   listing_order order = listing_order::by_index;
   bool descending = false;
-  time_point at{};  // end time for durations and ages of unfinished closures
+  time_point at{};  // time until which unfinished closures' durations and ages count
 };
 
 /// Records precede rows, so that a record that becomes a row between two steps is listed twice
@@ -81,7 +81,7 @@ struct found_closure {
 struct closure_bounds {
   found_closure after{};
   found_closure before{UINT64_MAX, closure_id{UINT64_MAX}};
-  std::size_t room = SIZE_MAX;  // a scan in order ends after this many results
+  std::size_t room = SIZE_MAX;  // an in-order scan stops after this many results
 };
 
 struct search_step {

@@ -51,12 +51,12 @@ constexpr session_traits const& traits_of(delivery d) {
 }
 
 struct closure_options {
-  std::int32_t priority = 0;  // within the session; the highest priority runs first
+  std::int32_t priority = 0;  // priority within the session; the highest priority runs first
   duration delay{};
   duration deadline{};  // time from scheduling to failure with TIMEOUT; 0 if there is no deadline
   std::uint32_t max_retries = 0;  // retries after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // first pause; doubled with each retry
-  // Actual pauses are up to a quarter shorter.
+  // Maximum pause. Actual pauses are up to a quarter shorter.
   duration retry_max = std::chrono::minutes(1);
   std::string gang{};  // closures of one request with the same gang start together or not at all
   std::string task_job{};        // job of the allowed tasks; any job if empty
@@ -75,7 +75,7 @@ struct input_ref {
   bool operator==(input_ref const&) const = default;
 };
 
-/// Equal extras are shared.
+/// Rarely used data. Closures with equal extras share the object.
 struct closure_extras {
   closure_options options;
   std::vector<input_ref> inputs;  // inputs, ordered by their gaps; see placeholders.hpp
@@ -102,8 +102,7 @@ struct closure_spec {
   std::uint64_t token = 0;
   blob args;  // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};
-  // On a stream, errors of this closure do not cancel other closures, and other errors do not
-  // cancel this closure.
+  // On a stream, errors do not propagate between this closure and other closures.
   bool own_error = false;
 };
 
@@ -113,9 +112,9 @@ struct session_spec {
   core::delivery delivery = delivery::job;
   // If true, the job accepts closures until it is sealed. Other sessions always accept closures.
   bool open = false;
-  // Time until a resumable session without its client is cancelled. 0 means the default.
+  // Time until a resumable session is cancelled if its client is disconnected. 0 means the default.
   duration grace{};
-  bool detached = false;           // a resumable session finishes its work without its client
+  bool detached = false;           // whether a resumable session continues without its client
   bool require_function = false;   // whether to refuse functions that no connected worker provides
   std::size_t queue_capacity = 0;  // 0 means the default
   // 0 means the default, unless unlimited_worker_failures is set.
@@ -127,7 +126,7 @@ struct session_spec {
   std::string idempotency_key;  // a repeated key returns the first session
   std::string request_digest;   // digest of the request with the key; empty if not compared
   std::string metadata;         // JSON object as text, returned unchanged
-  // Id of an access token; empty without authentication. Idempotency keys are scoped to it.
+  // Id of an access token; empty without authentication. Idempotency keys are scoped to the token.
   std::string submitted_by;
   session_id retry_of{};
   // Whether a job survives a server restart. If not set, config::durable applies.
@@ -160,7 +159,7 @@ struct worker_spec {
 struct held_closure {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  bool waits = false;  // waits for a value and occupies no slot
+  bool waits = false;  // whether the closure waits for a value and occupies no slot
 };
 
 struct worker_result {
@@ -168,7 +167,7 @@ struct worker_result {
   std::uint32_t attempt = 0;
   bool ok = true;
   blob value;
-  // Set unless `ok`. Optional, because most results have no failure.
+  // Set if `ok` is false.
   std::optional<core::failure> failure{};
   duration execution{-1};  // measured by the worker; negative if unknown
 };
@@ -177,7 +176,8 @@ struct worker_attached {
   stream_id stream{};
   worker_spec spec;
   std::vector<held_closure> held{};
-  // Results from before a disconnection. Some may already have been processed. Consumed.
+  // Results from before a disconnection. Some may already have been processed. Consumed by the
+  // step.
   std::vector<worker_result> answers{};
   std::optional<programs_offer> programs{};
 };
@@ -197,7 +197,7 @@ struct closure_wait {
 };
 
 /// One message from a worker, with the oldest entries first. `returned` closures were never
-/// started. Consumed.
+/// started. Consumed by the step.
 struct worker_results {
   stream_id stream{};
   std::vector<worker_result> results;
@@ -213,9 +213,9 @@ struct worker_alive {
 
 struct worker_disconnected {
   stream_id stream{};
-  bool clean = false;  // closed by a worker that had no closures
+  bool clean = false;  // whether the worker had no closures and closed the stream
   std::string reason;
-  // The worker may be alive; see config::reconnect_grace.
+  // Whether the worker may still be alive; see config::reconnect_grace.
   bool may_return = false;
   // Set if only the process that executes closures has ended. Contains the closure that the process
   // executed, or an empty closure.
@@ -236,8 +236,9 @@ struct drain_task {
   std::int64_t index = 0;
 };
 
-/// Stops (`on`) or resumes new closures and builds on a task. Running closures continue; prefetched
-/// closures are retracted. The cordon remains if the worker is replaced or disconnected.
+/// Stops (if `on` is set) or resumes starting closures and builds on a task. Running closures
+/// continue; prefetched closures are retracted. The cordon remains if the worker is replaced or
+/// disconnected.
 struct cordon_task {
   call_id call{};
   std::string job;
@@ -295,8 +296,8 @@ struct suspend_session {
   session_id session{};
 };
 
-/// The client of a resumable session has reconnected. Closures and values that it does not list are
-/// released.
+/// The client of a resumable session has reconnected. Closures and values that the client does not
+/// list are released.
 struct resume_session {
   call_id call{};
   session_id session{};
@@ -362,7 +363,7 @@ enum class join_mode : std::uint8_t {
 };
 
 /// Waits until the condition of `mode` is met, or until the deadline (DEADLINE_EXCEEDED). For a
-/// stream, `watch` ends only when the client closes the stream, with NOT_FOUND. In a unary session,
+/// stream, `watch` ends with NOT_FOUND when the client closes the stream. In a unary session,
 /// `drain` or `settle` raises the error once, when its generation has no running closure.
 struct join_session {
   call_id call{};

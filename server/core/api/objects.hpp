@@ -73,9 +73,9 @@ struct object_spec {
   std::int64_t index = 0;
   bool detached = false;
   std::uint32_t concurrency = 1;
-  std::string function{};  // creates the object; the worker must provide this function
+  std::string function{};  // function that creates the object; the worker must provide it
   blob args{};
-  bool json = false;  // arguments of the constructor and of calls are JSON
+  bool json = false;  // whether the arguments of the constructor and of calls are JSON
 
   bool operator==(object_spec const&) const = default;
 };
@@ -89,7 +89,7 @@ struct call_spec {
 
 /// Limits of objects, with the behaviour at each limit.
 struct object_limits {
-  // Includes lost objects; above this limit, new objects are refused.
+  // Maximum objects, including lost objects. Above this limit, new objects are refused.
   std::size_t objects_max = 10'000;
   std::size_t lost_max = 1'000;  // above this limit, the oldest lost object is forgotten
   // Unanswered or unacknowledged calls per caller. Above this limit, calls fail.
@@ -215,7 +215,7 @@ struct output {
 
 struct object_view {
   object_id id{};
-  object_spec spec{};  // does not contain the arguments
+  object_spec spec{};  // specification without the arguments
   object_state state{};
   object_end end{};
   session_id owner{};
@@ -231,7 +231,7 @@ struct object_view {
 };
 
 struct object_query {
-  // Only objects of this token or without a submitter; all objects if empty.
+  // Selects objects of this token and objects without a submitter; if empty, all objects.
   std::string submitter{};
   std::string job{};
   std::optional<std::int64_t> index{};

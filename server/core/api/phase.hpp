@@ -11,9 +11,9 @@ namespace muster::core {
 enum class closure_phase : std::uint8_t {
   blocked,
   delayed,
-  gathering,  ///< waits for its gang, or for a worker that runs nothing else
+  gathering,  ///< waiting for its gang, or for a worker that runs nothing else
   queued,
-  prefetched,  ///< sent to a worker, but not executed by a slot
+  prefetched,  ///< sent to a worker, but not yet running in a slot
   running,
   succeeded,
   failed,

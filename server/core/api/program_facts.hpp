@@ -27,7 +27,7 @@ enum class goal : std::uint8_t {
   succeed = 2,
   fail = 3,
   cancel = 4,
-  stop = 5,  ///< depends on the exit statuses of the ranks
+  stop = 5,  ///< the result depends on the exit statuses of the ranks
 };
 constexpr auto enum_names(goal) {
   using enum goal;
@@ -76,7 +76,8 @@ struct attempt_removed {
   bool operator==(attempt_removed const&) const = default;
 };
 
-/// Where the ranks of the last attempt run. Also replaces the rank facts of the previous attempt.
+/// Placement of the ranks of the last attempt. This fact also replaces the rank facts of the
+/// previous attempt.
 struct placement_fact {
   struct place {
     std::string job{};
@@ -111,7 +112,7 @@ struct placement_fact {
 
 struct rank_fact {
   rank_name name{};
-  bool well = false;  // exited with status 0, by itself or on request
+  bool well = false;  // whether the rank exited with status 0, by itself or on request
   rank_state state{};
   std::uint32_t pid = 0;
   time_point started = never, ended = never;
@@ -139,11 +140,11 @@ struct restored_program {
   std::vector<rank_fact> ended;
 };
 
-/// An event before all events of workers and clients: restores programs under their ids, which must
-/// be unused. Workers that may still run ranks are away until they reconnect. REQUIRES: each
+/// Event: restores programs under their ids, which must be unused. Precedes all events from workers
+/// and clients. Workers that may still run ranks are away until they reconnect. REQUIRES: each
 /// program is consistent; see server/journal/fact_encoding.hpp.
 struct restore_programs {
-  std::vector<restored_program> programs;  // consumed
+  std::vector<restored_program> programs;  // consumed by the step
 };
 
 }  // namespace muster::core::programs

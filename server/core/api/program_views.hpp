@@ -51,7 +51,7 @@ struct lost_worker_view {
   std::uint32_t ranks = 0;
   time_point since{};              // when the connection ended or this server process started
   time_point given_up{};           // end of the lease (--program-lease) plus a margin
-  std::uint32_t next_attempt = 0;  // attempt at `given_up`; 0 if the program is being stopped
+  std::uint32_t next_attempt = 0;  // attempt that follows at `given_up`; 0 while stopping
   std::vector<std::string> next_hosts{};  // hosts with spares for the next attempt
   std::string text{};                     // set by describe_losses()
 };
@@ -60,10 +60,10 @@ struct program_steps_view {
   struct slow {
     std::uint32_t rank = 0;
     std::string host, worker;
-    bool chronic = false;  // all steps are slow, not only single steps
+    bool chronic = false;  // whether all steps are slow rather than single steps
     // If chronic, whether the delay was measured by arrival, not by step duration.
     bool arrives_late = false;
-    std::uint32_t permille = 0;  // if chronic, the delay in thousandths of a step
+    std::uint32_t permille = 0;  // if chronic, the delay in thousandths of the step duration
     std::uint32_t attempts = 0;  // attempts with a slow rank on this host
     std::uint32_t runs = 0;      // programs, including this one, with a slow rank on this host
     std::uint64_t step = 0;      // last slow step, if not chronic
@@ -117,7 +117,7 @@ struct program_view {
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
   std::string waits_for;  // why no rank runs yet; empty if ranks run or the program has ended
-  // True if the program waits and the workers lack the capacity even when idle.
+  // Whether the program waits, and the workers lack the capacity even when idle.
   bool cannot_start = false;
   std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
   std::optional<program_steps_view> steps{};  // set by the caller, unless no steps are reported

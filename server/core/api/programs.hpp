@@ -21,6 +21,8 @@ using muster::name;
 
 std::string text(program_id id);
 
+// States of a program:
+//
 //   PENDING ──placed──► STARTING ──all have started──► RUNNING ──► STOPPING ──► SUCCEEDED
 //                          │   ▲                          │            │        FAILED
 //                          ▼   └────── RESTARTING ◄───────┤            └──────► CANCELLED
@@ -88,7 +90,7 @@ struct coordination_failure {
   bool operator==(coordination_failure const&) const = default;
 };
 
-/// The first problem of the attempt or program.
+/// The first problem that occurred in the attempt or program.
 struct program_cause {
   cause_kind kind{};
   std::int64_t rank = -1;
@@ -98,7 +100,7 @@ struct program_cause {
   std::uint32_t signal = 0;
   std::string text{};  // one line, for display
   std::vector<std::string> stderr_lines{};
-  std::optional<coordination_failure> coordination{};  // reported earlier in the attempt
+  std::optional<coordination_failure> coordination{};  // failure reported earlier
   std::optional<core::hang> hang{};
 
   bool operator==(program_cause const&) const = default;
@@ -142,7 +144,8 @@ struct program_spec {
   std::uint32_t spares = 0;
   std::int32_t priority = 0;
   std::uint32_t weight = 1;  // relative share of the workers for its submitter; at least 1
-  // Types, or tasks such as "worker:0"; if empty, all types but ps.
+  // The program ends with these types, or tasks such as "worker:0". If empty, with all types except
+  // ps.
   std::vector<std::string> ends_with{};
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
@@ -171,7 +174,7 @@ struct program_limits {
   std::size_t finished_max = 1'000;  // above this limit, the oldest finished program is forgotten
   std::uint32_t ranks_max = 4'096;   // above this limit, the program is refused
   std::uint32_t spares_max = 64;     // above this limit, the program is refused
-  std::uint32_t worker_ranks_max = 1'024;  // maximum ranks placed on one worker
+  std::uint32_t worker_ranks_max = 1'024;  // maximum number of ranks placed on one worker
   std::size_t types_max = 32;
   // Maximum resources, labels of a type, or entries of ends_with. Above this limit or a following
   // limit, the program is refused.

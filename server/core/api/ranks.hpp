@@ -37,20 +37,20 @@ struct rank_end {
 
 struct held_rank {
   rank_name name{};
-  std::uint32_t pid = 0;  // 0 if not started yet
+  std::uint32_t pid = 0;  // 0 if the rank has not started
   std::optional<rank_end> ended{};
   std::string not_preloaded{};
 };
 
 struct programs_offer {
-  std::uint32_t first_port = 0, last_port = 0;  // both inclusive
+  std::uint32_t first_port = 0, last_port = 0;  // inclusive bounds
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
-  bool unpacks = false;  // supports program_spec::upload
+  bool unpacks = false;  // support for program_spec::upload
   std::string tunnel_key{};
-  bool preloads = false;  // supports program_spec::preload
-  bool torch = false;     // also opens tunnels to TCPStores
+  bool preloads = false;  // support for program_spec::preload
+  bool torch = false;     // support for tunnels to TCPStores
 };
 
 struct rank_reports {
@@ -78,8 +78,8 @@ struct attempt_sheet {
   };
   std::vector<task> tasks{};  // indexed by rank; tasks of the same type are adjacent
   std::string own_service{}, meeting_point{};
-  bool tunnels = false;  // all workers open tunnels to a coordination cluster
-  bool store = false;    // all workers also open tunnels to its TCPStore
+  bool tunnels = false;  // whether all workers open tunnels to a coordination cluster
+  bool store = false;    // whether all workers also open tunnels to the TCPStore of the cluster
 };
 
 /// Effect: orders to a worker, executed in the sequence stops, forgets, starts, prepares.
@@ -90,7 +90,7 @@ struct rank_orders {
     std::uint32_t attempt = 0;
     std::vector<std::uint32_t> ranks{};  // if empty, all ranks of the attempt
     duration grace{};
-    bool by_step = false;  // the ranks agree on a step after which they end
+    bool by_step = false;  // whether the ranks agree on a step after which they end
 
     bool operator==(stop const&) const = default;
   };

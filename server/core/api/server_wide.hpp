@@ -1,5 +1,6 @@
-// State shared by all coordinators of a server, one for each cluster with closures: counters that
-// make ids unique, and value budgets. Outlives the coordinators. Engine thread only.
+// State that all coordinators of a server share: counters that make ids unique, and value budgets.
+// Each cluster with closures has a coordinator. Outlives the coordinators. Used only on the engine
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +25,15 @@ struct server_wide {
 
   std::uint32_t coordinators = 0;
   std::uint32_t chunks = 0;
-  // First generation of new slots; makes ids differ from those of an earlier process.
+  // First generation of new slots; makes ids differ from the ids of an earlier process.
   std::uint32_t first_generation = 1;
-  std::uint32_t end_generation = 0;  // a slot that reaches it is not reused
+  std::uint32_t end_generation = 0;  // a slot that reaches this generation is not reused
   std::uint32_t last_row = 0;
   std::uint32_t activity_chunks = 0;  // chunks of activity spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
-  std::uint64_t last_program;  // also numbered from `start`
+  std::uint64_t last_program;  // last program id; ids are also counted from `start`
   shared_budget value_bytes, spilled_bytes, row_bytes;
 };
 

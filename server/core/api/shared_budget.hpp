@@ -1,6 +1,6 @@
 // A byte limit that several users share. Each user may use the bytes that the other users leave
-// free, and always an even share. A user that exceeds its share because another user was added
-// frees memory in its next step.
+// free, and is always entitled to an even share. A user that exceeds its share because another user
+// was added frees memory in its next step.
 //
 // Limits, the action at each limit, and the function that enforces it:
 //
@@ -14,7 +14,7 @@
 //
 // If the disk is full below these limits, values stay in memory (value_store::written), and blobs
 // are refused (507, blob_files). The blob_table owns the blob budget; server_wide owns the other
-// budgets. One thread.
+// budgets. Not thread-safe.
 #pragma once
 
 #include <algorithm>

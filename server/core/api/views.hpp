@@ -44,7 +44,7 @@ struct job_view {
   std::string metadata;
   std::string submitted_by{};
   bool streaming = false;        // a gRPC session, not a REST job
-  std::uint32_t generation = 0;  // errors and cancels of a stream, plus one
+  std::uint32_t generation = 0;  // number of errors and cancellations of the stream, plus one
   bool resumable = false;        // values of a stream are kept until released
   bool attached = false;
   bool detached = false;
@@ -87,11 +87,11 @@ struct closure_view {
   std::uint32_t retries = 0;
   time_point start_at{};  // the epoch means immediately
   time_point deadline = never;
-  std::shared_ptr<closure_extras const> extras;  // if it has inputs, `args` has gaps
+  std::shared_ptr<closure_extras const> extras;  // if the closure has inputs, `args` has gaps
   std::vector<closure_id> inputs;                // ordered by their gaps
   std::uint32_t inputs_missing = 0;
   static constexpr std::size_t dependents_max = 100;
-  std::vector<closure_id> dependents;  // closures that wait, or waited, for its value
+  std::vector<closure_id> dependents;  // closures that wait or waited for this closure's value
   std::uint64_t dependents_more = 0;
   std::vector<per_worker_id> per_worker;
   blob args;

@@ -43,10 +43,10 @@ constexpr auto enum_names(value_state) {
 }
 
 enum class release_reason : std::uint8_t {
-  client = 0,  ///< the client released it, or received it immediately
+  client = 0,  ///< the client released the value, or received it immediately
   session_end = 1,
   job_deleted = 2,
-  jobs = 3,  ///< there were too many finished jobs, and its job was the oldest
+  jobs = 3,  ///< there were too many finished jobs, and the value's job was the oldest
   bytes = 4,
   age = 5,
   session_values = 6,
@@ -95,7 +95,7 @@ enum class task_state : std::uint8_t {
   connected = 0,
   late = 1,
   error = 2,         ///< the worker was lost because the connection broke or heartbeats stopped
-  disconnected = 3,  ///< deregistered
+  disconnected = 3,  ///< the worker deregistered
 };
 constexpr auto enum_names(task_state) {
   using enum task_state;

@@ -27,7 +27,7 @@ struct gangs_view {
   std::uint64_t more = 0;
 };
 
-/// Queued closures whose requirements no connected worker that accepts closures meets.
+/// Queued closures whose requirements are not met by any worker that accepts closures.
 struct demand_view {
   closure_options needs;               // contains only task, labels and resources
   std::vector<std::string> functions;  // at most functions_max
@@ -36,7 +36,7 @@ struct demand_view {
   closure_id first{};         // oldest closure of the first session that was examined
   session_id job{};
   time_point since{};    // when `first` was scheduled
-  worker_shortage lack;  // why `first` has no worker
+  worker_shortage lack;  // why no worker can run `first`
 
   static constexpr std::size_t functions_max = 10;
 };

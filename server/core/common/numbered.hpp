@@ -1,5 +1,5 @@
 // State of each session or worker, indexed by number. The session or worker table assigns the
-// numbers and limits them. Pure; single thread.
+// numbers and enforces their maximum. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Objects with 64-bit ids. The low half of an id is the slot, the high half counts the uses of the
 // slot, so ids are never reused. References are valid until the object is erased. The user limits
-// the number of objects. Pure; single thread.
+// the number of objects. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class slot_table {
   }
   T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
 
-  /// REQUIRES, like take(): the object exists.
+  /// REQUIRES (also for take()): the object exists.
   T& at(Id id) {
     auto* found = find(id);
     check(found != nullptr, "the object with this id must exist");

@@ -1,7 +1,7 @@
 // Queries about closures with a record. For closures without a record, see
 // server/history/closures.hpp. Results are copies; errors contain the id.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include "server/core/api/views.hpp"

@@ -1,6 +1,6 @@
 // Explains why a closure waits, was moved or failed.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <optional>
@@ -31,13 +31,14 @@ class explainer {
 
  private:
   /// Counts the workers that have the function but accept no closures. Returns nothing if there are
-  /// none.
+  /// no such workers.
   std::optional<worker_shortage> not_serving(function_id f) const;
   /// Returns when the first worker with the function starts. Returns nothing if a worker has
   /// already started, or if no worker has the function.
   std::optional<worker_shortage> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
-  /// Explains that the input is being recomputed. Returns false if it is not.
+  /// Explains a wait for an input that is being recomputed. Returns false if the input is not being
+  /// recomputed.
   bool explain_rebuild(closure_id input, time_point now, explanation& into) const;
   void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;

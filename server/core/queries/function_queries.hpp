@@ -1,6 +1,6 @@
 // Queries about the functions that workers provide and closures call.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Queries about jobs and sessions. Results are copies; errors contain the id.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <string_view>
@@ -34,7 +34,7 @@ class session_queries {
   std::string_view submitter(session_id id) const;
   void add_usage(std::string_view submitter, submitter_usage& into) const;
   /// Returns the time since which closures have been waiting in a cluster without workers, or
-  /// `never`. This is the creation of the oldest waiting session or the last loss of a worker,
+  /// `never`. This is when the oldest waiting session was created or the last worker was lost,
   /// whichever is later.
   time_point waits_since() const;
 

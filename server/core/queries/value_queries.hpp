@@ -1,6 +1,6 @@
 // Queries about stored values and per-worker values.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include "server/core/api/views.hpp"
@@ -22,7 +22,7 @@ class value_queries {
   time_point disk_fails_since() const;
   /// Returns whether the values in memory exceed this cluster's share; see shared_budget.
   bool too_many_bytes() const;
-  /// Returns whether there are several clusters whose values together exceed
+  /// Returns whether several clusters exist and their values together exceed
   /// config::value_bytes_max.
   bool too_many_bytes_in_server() const;
 

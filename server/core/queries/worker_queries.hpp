@@ -1,6 +1,6 @@
 // Queries about tasks and their workers' closures. Results are copies; errors contain the task.
 //
-// Owned by the coordinator; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class worker_queries {
                                     task_filter const& filter) const;
 
   std::uint32_t connected() const;
-  /// Returns the number of connected and disconnected tasks of a job. It changes only when
+  /// Returns the number of connected and disconnected tasks of a job. The number changes only when
   /// tasks_version() changes.
   std::uint32_t tasks_of(std::string const& job) const;
   std::uint64_t tasks_version() const;
@@ -40,7 +40,8 @@ class worker_queries {
   /// Returns up to `limit` running and up to `limit` prefetched closures, oldest first.
   result<worker_contents> closures_held_by(std::string_view job, std::int64_t index,
                                            std::size_t limit) const;
-  /// Returns the running closures, oldest first. If `of` is given, returns only its closures.
+  /// Returns the running closures, oldest first. If `of` is given, returns only the closures of
+  /// that session.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
 

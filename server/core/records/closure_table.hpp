@@ -5,7 +5,7 @@
 // linked into lists by slot number, so moving a closure allocates no memory. Slot numbers are
 // unique in the server, because tables allocate chunks from a common supply.
 //
-// Owned by the coordinator; engine thread only. Limited by config::closures_max.
+// Owned by the coordinator; used only on the engine thread. Limited by config::closures_max.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct attempt_record {
 
 struct closure_details {
   core::failure failure;
-  std::vector<attempt_record> lost;  // all but the last, oldest first
+  std::vector<attempt_record> lost;  // all attempts except the last, oldest first
   std::shared_ptr<closure_extras const> extras;
   std::shared_ptr<std::vector<blob>> inputs;
   std::vector<closure_id> input_ids;
@@ -51,7 +51,7 @@ struct closure_details {
   std::uint32_t processes_ended = 0;
   time_point deadline = never;
   time_point exclusive_since{};
-  time_point ready_at{};  // when it last became ready; the epoch if it was ready when created
+  time_point ready_at{};  // last time when it became ready; the epoch if created ready
 };
 
 struct release_note {

@@ -22,7 +22,7 @@ class place_table {
  public:
   static constexpr std::uint32_t none = ~0u;
 
-  /// `out` receives changes of names. It must outlive the table.
+  /// `out` receives name changes. It must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
   /// Returns a place with one reference.

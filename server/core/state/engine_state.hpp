@@ -1,7 +1,7 @@
 // The complete closure state of one cluster: independent sub-models and the data of the current
 // step. Only transitions modify it, and only queries read it.
 //
-// Owned by the coordinator; engine thread only. Each sub-model enforces its own limits.
+// Owned by the coordinator; used only on the engine thread. Each sub-model enforces its own limits.
 #pragma once
 
 #include "server/core/closures/closure_book.hpp"

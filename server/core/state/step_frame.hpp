@@ -1,7 +1,7 @@
 // The current step: its time, its effects, and work deferred to its end. Also contains the alarms
 // and waiting calls, which outlive a step.
 //
-// Owned by the coordinator; engine thread only.
+// Owned by the coordinator; used only on the engine thread.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@
 
 namespace muster::core {
 
-/// The id of an alarm is the id of a closure, session, stream or gang.
+/// An alarm's id identifies a closure, session, stream or gang.
 enum class alarm_kind : std::uint8_t {
   start,
   closure_deadline,
@@ -27,7 +27,7 @@ enum class alarm_kind : std::uint8_t {
   worker_start,
   gang,        ///< a gang has waited long enough
   state_lost,  ///< a stateful task has been disconnected for too long
-  retract,     ///< workers with idle slots have waited long enough; id 0
+  retract,     ///< workers with idle slots have waited long enough; the id is 0
   value_age,   ///< a finished job or a session's oldest value has expired
 };
 

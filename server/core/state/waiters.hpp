@@ -1,5 +1,5 @@
-// Calls that wait for the end of a job or closure, with their deadlines. Limited by
-// config::parked_calls_max; further calls are refused immediately.
+// Calls that wait for the end of a job or closure, with their deadlines. config::parked_calls_max
+// limits these calls; further calls are refused immediately.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Converts explanations into sentences. Pure functions.
+// Converts explanations into sentences.
 #pragma once
 
 #include <string>
