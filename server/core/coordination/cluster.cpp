@@ -140,9 +140,9 @@ bool cluster::is_unused() const {
   return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
 }
 
-// A declaration is not applied in the step that ends the generation, because its requests and
-// replies contain task indices of the old declaration. One tick answers the parked calls; the next
-// tick starts the new generation.
+// A declaration is not applied in the step that ends the generation, because requests and replies
+// of that step contain task indices of the old declaration. One tick answers the parked calls; the
+// next tick starts the new generation.
 bool cluster::has_pending_declaration() const {
   return next_ && !stopped_ && (is_unused() || (spec_.renew && over()));
 }
@@ -247,7 +247,7 @@ void cluster::append_records(changes const& step, std::size_t first, std::vector
   if (stopped_ || step.list.size() == first) return;
   touched const by(step, first);
   if (by.anew) {
-    // Includes state inherited from the previous generation.
+    // The record includes state inherited from the previous generation.
     out.push_back(declaration(true));
     return current_->append_all_records(out);
   }

@@ -1,8 +1,10 @@
 // A declared cluster, the coordination service of its current generation, and its earlier
-// generations. Engine thread only; pure.
+// generations. Used only on the engine thread.
 //
-//   running --failed, or all tasks left; a new registration--> next generation
-//      \--redeclared: after its end; or renewed--> closed (one tick) --> next generation
+// Transitions to the next generation:
+//
+//   running --registration after a failure, or after all tasks left--> next generation
+//   running --renewal, or end after a redeclaration--> closed for one tick --> next generation
 #pragma once
 
 #include <deque>
@@ -38,7 +40,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// `known` is true if restore() follows. REQUIRES: `spec` is valid.
+  /// `known` states whether restore() will be called next. REQUIRES: `spec` is valid.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 
@@ -53,7 +55,8 @@ class cluster {
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;
   void append_all_records(std::vector<fact>& out) const;
   void write_state(change_log const& log) const;
-  /// Heartbeat timeouts start now. REQUIRES: no other event was handled.
+  /// Restores the cluster's state and restarts all heartbeat timeouts. REQUIRES: no other event was
+  /// handled.
   void restore(restored_cluster const& r, time_point now);
 
   /// Returns false if the request was refused without any effect.
@@ -92,8 +95,8 @@ class cluster {
   void retire(std::string cause);
   fault_ptr retired_fault(request const& r) const;
 
-  /// An ended generation. Members can continue to run for a long time, but must not act for the
-  /// tasks that replaced them.
+  /// An ended generation. Its processes can continue to run for a long time, but must not act for
+  /// the tasks that replaced them.
   struct retired {
     generation which;
     std::string cause;
@@ -111,8 +114,8 @@ class cluster {
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
   std::deque<generation_view> ended_generations_;  // newest first, at most 16
-  // Newest first. At most 16 generations and 200,000 tasks, but at least one generation. Calls from
-  // members of older generations are treated as calls from current tasks.
+  // Newest first. Contains at most 16 generations and 200,000 tasks, but always the newest
+  // generation. Calls from members of older generations are treated as calls from current tasks.
   std::deque<retired> retired_;
   change_log const log_;
 };

@@ -57,7 +57,7 @@ void clusters::on(time_point, create_cluster const& e) {
   if (auto* const c = made(e.spec, false)) append_records(c->what);
 }
 
-// Writes no records, because the caller has just read them.
+// Writes no records, because the caller has just read these records.
 void clusters::on(time_point now, restore_cluster const& e) {
   auto* const c = made(e.what.cluster.spec, true);
   if (c == nullptr) return;

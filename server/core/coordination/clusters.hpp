@@ -1,6 +1,6 @@
-// All clusters of the server, and the order of their deadlines. Engine thread only. Pure: the same
-// events at the same times have the same effects. Effects are valid until the next step; the caller
-// may move from them.
+// All clusters of the server, and the order of their deadlines. Used only on the engine thread.
+// Deterministic: the same events at the same times have the same effects. Effects are valid until
+// the next step; the caller may move from them.
 #pragma once
 
 #include <map>
@@ -31,16 +31,16 @@ class clusters {
   result<cluster_id> find(std::string_view name) const;
   std::vector<cluster_id> ids() const;
   bool exists(cluster_id c) const { return all_.contains(c); }
-  /// REQUIRES, like the functions below: the cluster exists.
+  /// REQUIRES (also for the functions below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// Returns the cluster's own port, or 0 if it has none.
+  /// Returns the cluster's own port, or 0 if the cluster has none.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
-  /// Does not contain running barriers.
+  /// Returns the records of all clusters, without running barriers.
   std::vector<fact> everything() const;
   /// Returns the complete state as changes, equivalent to all past changes.
   changes whole() const;

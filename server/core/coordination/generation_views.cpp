@@ -11,7 +11,7 @@ constexpr std::size_t waiters_shown = 100;
 }  // namespace
 
 // Returns for each task the barrier that it has delayed for too long, or null. If a task delays
-// several barriers, selects the longest wait.
+// several barriers, selects the barrier with the longest wait.
 generation_views::late_for generation_views::late_tasks(time_point now, duration late_after) const {
   late_for late(registry.size());
   for (auto const n : barriers.running()) {

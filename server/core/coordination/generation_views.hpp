@@ -21,8 +21,9 @@ class generation_views {
   calls_of_generation const& calls;
   device_exchange const& devices;
 
-  /// Skips `after` tasks. A task is late if other tasks have waited for it at a barrier for longer
-  /// than `late_after`, by default the cluster's stuck_after.
+  /// Returns up to `limit` tasks and skips the first `after` tasks. A task is late if other tasks
+  /// have waited for it at a barrier for longer than `late_after`, by default the cluster's
+  /// stuck_after.
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
   void count(time_point now, generation_view& into) const;

@@ -56,8 +56,8 @@ void service::perform(time_point now, request& r, effects& fx) {
   note_changes();
 }
 
-// A call contains its task or its process. An address is not sufficient, because tasks can share a
-// connection. An earlier process's call does not count for the process that replaced it.
+// Identifies the caller by the task or process in the call, because tasks can share a connection. A
+// call from an earlier process does not count for the process that replaced it.
 template <class Request>
 void service::note_sign_of_life(Request const& r) {
   auto process = r.from.process;
@@ -111,7 +111,7 @@ bool service::refused_as_failed(caller const& from, bool visits) {
 }
 
 // Delivers the error before waits end, so that each task receives the cause first. Other waits must
-// end before barriers, whose end would answer them.
+// end before barriers, because ending a barrier would answer these waits.
 void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx) {
   begin(now, fx);
   propagation_.announce_external_failure(f, refuses);
@@ -153,7 +153,7 @@ void service::call_abandoned(time_point now, call_id call, effects& fx) {
   if (step_.calls.find(call) == nullptr) return;
   auto const w = step_.calls.take(call);
   withdraw(call, w);
-  // Only an answer or a closed connection ends a poll.
+  // A poll ends only when it is answered or its connection is closed.
   if (w.kind == wait_kind::poll) detector_.connection_closed(w.task);
 }
 
@@ -221,7 +221,7 @@ void service::stop(time_point now, effects& fx) {
   begin(now, fx);
   if (step_.stopped) return;
   step_.stopped = true;
-  // The consequences of the barriers' ends are skipped.
+  // Consequences of these barrier ends are skipped.
   for (auto const n : callers_.running()) {
     auto const& b = barriers_.at(n);
     auto const why = "Barrier " + faults_.shown(b.id) +
@@ -313,7 +313,7 @@ generation_view service::view(time_point now) const {
   return v;
 }
 
-// Each waiting call must be in exactly one part.
+// Checks that each waiting call is stored in exactly one component.
 std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();

@@ -1,10 +1,10 @@
 // The coordination service of one generation of a cluster. Unmodified JAX and TensorFlow agents can
 // use the service; error messages additionally contain missing tasks and the first cause. All
 // consequences of an event are handled within the step; see error_propagation. A transition can use
-// only the transitions before it:
+// only the transitions that precede it in this list:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
-// Engine thread only; pure.
+// Used only on the engine thread, like all transitions.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -21,8 +21,8 @@ class service {
   service(cluster_spec const& spec, limits const& l, generation g, change_log log);
   service(service const&) = delete;
 
-  /// Writes the reply to `fx` now or in a later step. REQUIRES: `now` does not decrease; the call
-  /// id is not parked.
+  /// Writes the reply to `fx` in this step or a later step. REQUIRES: `now` does not decrease; the
+  /// call id is not parked.
   void perform(time_point now, request& r, effects& fx);
   void call_abandoned(time_point now, call_id call, effects& fx);
   void connection_closed(time_point now, task_index t, core::incarnation i);
@@ -31,13 +31,13 @@ class service {
   void tick(time_point now, effects& fx);
   void stop(time_point now, effects& fx);
   time_point next_deadline() const;
-  /// Moves the keys from a service without registrations and parked calls. REQUIRES: no request was
-  /// made.
+  /// Takes the keys of a service that has no registrations or parked calls. REQUIRES: no request
+  /// was made.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
   void append_changed_records(touched const& by, std::vector<fact>& out) const;
   void append_all_records(std::vector<fact>& out) const;
-  /// Does not return the cluster's declarations.
+  /// Omits the cluster's declarations.
   cluster_fact facts() const { return record_.facts(); }
   void write_state(change_log const& log) const;
   /// REQUIRES: no request was made.

@@ -17,8 +17,8 @@ std::string task_descriptions::seconds(duration d) {
   return text;
 }
 
-// Example: "/job:worker/task:3-5,7 and 2 more". Merges adjacent indices within roles, up to
-// `bytes_max`.
+// Example: "/job:worker/task:3-5,7 and 2 more". Merges adjacent indices within roles. The text has
+// at most `bytes_max` bytes.
 std::string task_descriptions::ranges(std::vector<task_index> const& tasks,
                                       std::size_t bytes_max) const {
   std::string text;

@@ -1,5 +1,5 @@
-// Describes missing tasks as text: as many names as fit, then details of some tasks, starting with
-// tasks that have sent messages. Engine thread only.
+// Describes missing tasks as text: as many names as fit, and then details of some tasks, starting
+// with tasks that have sent messages. Used only on the engine thread.
 #pragma once
 
 #include "server/core/coordination/api/declared_cluster.hpp"
@@ -10,7 +10,7 @@ namespace muster::core::coordination {
 
 class task_descriptions {
  public:
-  static constexpr std::size_t id_shown = 200;  // bytes of a barrier id in a message
+  static constexpr std::size_t id_shown = 200;  // maximum bytes of a barrier id in a message
 
   task_descriptions(cluster_spec const& spec, task_registry const& registry)
       : spec_(spec), registry_(registry) {}

@@ -1,4 +1,4 @@
-// A parked call's kind of wait, and the object that it waits for. Engine thread only.
+// A parked call's kind of wait, and the object that it waits for. Used only on the engine thread.
 #pragma once
 
 #include "server/core/common/waiting_calls.hpp"

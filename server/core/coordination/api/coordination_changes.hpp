@@ -1,7 +1,6 @@
-// State changes in a step, with their reasons: the only source for readers of the coordination
-// core. Changes are complete: a reader that applies all changes has the core's state of all
-// clusters (see tests/coordination/changes_model.hpp). Heartbeats are not changes; waiting calls
-// are changes only at barriers.
+// State changes in a step, with their reasons. Readers have no other source. A reader that applies
+// all changes has the state of all clusters (see tests/coordination/changes_model.hpp). Changes
+// omit heartbeats, and omit waiting calls except at barriers.
 //
 // Changes are in chronological order and valid until the next step. A generation can end, and the
 // next begin, within a step; changes after `generation_begun` belong to the new generation.
@@ -25,13 +24,13 @@ namespace muster::core::coordination {
 
 using muster::name;
 
-enum class cluster_id : std::uint32_t {};  ///< valid until the server exits; 0 is not a cluster
+enum class cluster_id : std::uint32_t {};  ///< valid until the server exits; 0 means no cluster
 
 enum class declared_why : std::uint8_t {
-  known,  ///< restored from an earlier server process, or part of whole()
+  known,  ///< restored from an earlier server process, or reported by whole()
   created,
   redeclared,
-  in_force,  ///< declared earlier for the next generation
+  in_force,  ///< declared earlier; in force from this generation on
 };
 
 struct cluster_declared {
@@ -62,7 +61,7 @@ enum class generation_why : std::uint8_t {
   registration_failed,
   shutdown_failed,
   given_up,
-  stopped,  ///< stopped because the server or the cluster ends, or to start the next generation
+  stopped,  ///< stopped because the server or cluster stops, or because the next generation starts
 };
 
 struct generation_changed {
@@ -112,7 +111,7 @@ enum class failed_why : std::uint8_t {
   reported,
   silent,
   connection_closed,  ///< no message arrived after the connection was closed
-  restarted,          ///< another process tried to replace it without permission
+  restarted,          ///< another process tried to replace the task without permission
   generation_failed,  ///< all tasks failed, because errors could not be delivered
   registration_failed,
   shutdown_failed,
@@ -149,11 +148,11 @@ struct devices_brought {
 };
 
 enum class notice_state : std::uint8_t {
-  never,
-  listens,
-  told,
-  lost,  ///< the wait has ended, or the server has restarted
-  deaf,  ///< the wait is lost, although the task is alive
+  never,    ///< the task is not waiting
+  listens,  ///< the task waits for the notice
+  told,     ///< the notice was delivered
+  lost,     ///< the wait has ended, or the server has restarted
+  deaf,     ///< the task is alive, but its wait was lost
 };
 
 struct notice_changed {
@@ -188,7 +187,7 @@ enum class barrier_move : std::uint8_t {
   came,
   superseded,  ///< replaced by a newer call from the same task
   withdrawn,   ///< the caller disconnected, or was answered before its own deadline
-  gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
+  gave_up,     ///< after `withdrawn`: the task counts as arrived, not as missing
   task_gone,   ///< the task failed, left or restarted
 };
 
@@ -219,10 +218,10 @@ enum class barrier_outcome : std::uint8_t {
   given_up,
   cancelled,
   stopped,
-  undone,  ///< only visitors arrived, and all have left, so this use is discarded
+  undone,  ///< discarded, because only visitors arrived and all of them have left
 };
 
-/// A counter below 0 means that the barrier id is unknown again.
+/// If the counter is below 0, the barrier id is unknown again.
 struct barrier_ended {
   barrier_number barrier{};
   std::int64_t counter = 0;
@@ -231,7 +230,7 @@ struct barrier_ended {
   std::size_t arrived = 0;
   task_index by = no_task;  ///< task that failed, left or made the wrong call
   barrier_outcome how{};
-  /// Arrival times, indexed as barrier_begun::who. Only for user barriers that passed.
+  /// Arrival times, in the order of barrier_begun::who. Set only for user barriers that passed.
   std::shared_ptr<std::vector<time_point> const> came{};
 };
 
@@ -243,7 +242,7 @@ struct barrier_forgotten {
 enum class key_why : std::uint8_t { known, set, incremented, deleted };
 
 struct key_changed {
-  key_fact is;  ///< shares the value; `changed` is the epoch if the key was deleted
+  key_fact is;  ///< shared with the store; `changed` is the epoch if the key was deleted
   key_why why{};
 };
 

@@ -32,7 +32,7 @@ struct task_states {
 
 struct alive_tasks {
   std::vector<task_index> tasks;
-  std::vector<core::incarnation> incarnations;  ///< indices match `tasks`
+  std::vector<core::incarnation> incarnations;  ///< in the order of `tasks`
 };
 
 using key_value = std::pair<std::string, blob>;
@@ -41,11 +41,11 @@ struct reply {
   call_id call{};
   fault_ptr fault;
   std::variant<std::monostate,
-               core::incarnation,  // register_task, heartbeat: incarnation of the service
+               core::incarnation,  // incarnation of the service (register_task, heartbeat)
                std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
-               key_value,               // get_key_value, increment_key_value: key as requested
+               key_value,               // key as requested (get_key_value, increment_key_value)
                std::vector<key_value>,  // get_key_value_dir
-               std::int64_t,            // enter_barrier: its counter
+               std::int64_t,            // counter of the barrier (enter_barrier)
                std::shared_ptr<alive_tasks const>,
                std::shared_ptr<std::vector<blob> const>>  // wait_for_all_tasks
       body;
@@ -59,7 +59,7 @@ constexpr auto enum_names(severity) {
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<fact> facts;  ///< only if limits::journalled is set
+  std::vector<fact> facts;  ///< filled only if limits::journalled is set
   coordination::changes changes;
   status declared;  ///< result of create_cluster, redeclare_cluster or remove_cluster
   cluster_id cluster{};

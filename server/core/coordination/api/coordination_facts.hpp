@@ -1,7 +1,7 @@
-// Records from which the coordination core is restored. A record contains the final state of what a
-// step changed, and replaces earlier records of the same object. Clusters are identified by name,
-// tasks by index. Waiting calls, addresses and devices are not recorded, because reconnecting
-// clients provide them again.
+// Records from which the coordination core is restored. A record contains the state of an object
+// after a step, and replaces earlier records of the object. Clusters are identified by name, tasks
+// by index. Waiting calls, addresses and devices are not recorded, because reconnecting clients
+// provide them again.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct cluster_fact {
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
   fault_ptr broadcast{};
-  /// Port for the cluster's agents; 0 for the main port, or if no port is assigned yet.
+  /// Port for the cluster's agents. 0 means the main port or an unassigned port.
   std::uint16_t port = 0;
   /// Discards all earlier records of the cluster's tasks, keys and barriers.
   bool anew = false;
@@ -49,7 +49,7 @@ struct task_fact {
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};  ///< heartbeats after the task has left are accepted until this time
+  time_point grace_until{};  ///< time until which heartbeats are accepted after the task has left
   bool hears_notices = false;
 
   bool operator==(task_fact const&) const = default;
@@ -67,7 +67,7 @@ struct key_fact {
 /// A finished barrier. `counter` is the number of the barrier's next use.
 struct barrier_fact {
   std::string id;
-  bool forgotten = false;  ///< if true, the other fields are not set
+  bool forgotten = false;  ///< if true, only the id is set
   std::int64_t counter = 0;
   std::uint8_t purpose = 0;
   std::optional<std::vector<task_index>> who{};  ///< if empty, the whole cluster

@@ -1,5 +1,5 @@
-// Events to report to users that no single change describes completely. Listeners select the events
-// that they report, and word the messages.
+// Events for users that no single change describes completely. Listeners select the events that
+// they report, and write the messages.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ struct barrier_stuck {
 };
 
 struct notice_unheard {
-  std::string task;   ///< empty for several tasks
+  std::string task;   ///< empty if several tasks are affected
   std::string tasks;  ///< example: "/job:worker/task:0-2"
   bool set = false;
 };

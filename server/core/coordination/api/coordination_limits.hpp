@@ -20,7 +20,7 @@ struct limits {
   /// another barrier is refused.
   std::size_t barriers_max = 100'000;
   /// Maximum number of finished barriers kept for late callers and counters. At the limit, the
-  /// oldest is removed, and the counter of a later call to its id is not checked.
+  /// oldest barrier is removed. Counters of later calls with its id are then not checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
   /// Longer keys are refused.
@@ -37,12 +37,12 @@ struct limits {
   std::size_t device_name_bytes_max = 128;
 
   /// Task-state changes within this interval are sent to watchers together. The first change after
-  /// an interval is sent immediately to up to `few_watchers` waiting calls, and after one interval
-  /// to a larger number.
+  /// an interval is sent immediately if at most `few_watchers` calls wait, and otherwise after one
+  /// interval.
   duration watch_interval = std::chrono::milliseconds(5);
   std::size_t few_watchers = 256;
-  /// A parked call is answered before its caller's deadline, by a twentieth of the remaining time,
-  /// within these bounds.
+  /// A parked call is answered before its caller's deadline. The margin is a twentieth of the
+  /// remaining time, within these bounds.
   duration answer_margin_min = std::chrono::milliseconds(50);
   duration answer_margin_max = std::chrono::seconds(1);
   /// A tick that is later than this shows that the server was stalled. The lost time is added to
@@ -50,8 +50,8 @@ struct limits {
   duration stall_grace = std::chrono::seconds(1);
   /// Whether steps produce records for a restart.
   bool journalled = false;
-  /// Whether another process takes over sockets and state when this process exits, so that agents
-  /// survive.
+  /// Whether another process takes over the sockets and state when this process exits, so that
+  /// agents survive.
   bool outlives = false;
 };
 

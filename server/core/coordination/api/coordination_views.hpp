@@ -31,7 +31,7 @@ enum class agent_health : std::uint8_t {
   missing = 0,
   registering = 1,
   connected = 2,
-  late = 3,  ///< alive, but delaying a barrier, or with an overdue heartbeat
+  late = 3,  ///< alive, but its heartbeat is overdue or it delays a barrier
   error = 4,
   disconnected = 5,
 };
@@ -50,7 +50,7 @@ struct agent_view {
   core::incarnation incarnation{};
   std::string peer;  ///< empty if unknown
   bool recoverable = false;
-  time_point registered_at{};   ///< the epoch if never registered
+  time_point registered_at{};   ///< the epoch if the task never registered
   time_point last_heartbeat{};  ///< the epoch if there was none
   /// Whether the task was restored after a server restart and has been silent since.
   bool unheard = false;
@@ -58,11 +58,11 @@ struct agent_view {
   std::vector<std::string> device_names;
   fault_ptr error;
   bool casualty = false;
-  /// For a task that is LATE for a barrier, the barrier's id, and the time when the first task
-  /// started to wait at it.
+  /// For a task that is LATE for a barrier, the barrier's id and the time when the first task began
+  /// to wait there.
   std::string late_for;
   time_point late_since{};
-  /// Barriers and keys, at most 8: "barrier step_12", "key a/b".
+  /// At most 8 barriers and keys, such as "barrier step_12" or "key a/b".
   std::vector<std::string> waiting_for;
   /// Start of the oldest of these waits, or `never`.
   time_point waits_since = never;
@@ -97,7 +97,7 @@ struct barrier_view {
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;
-  /// Set only in the view of a single running barrier, in the same order as `participants`.
+  /// Set only in the view of a single running barrier. Has the order of `participants`.
   std::vector<arrived_task> arrived;
   std::vector<missing_task> missing;
 };
@@ -123,11 +123,11 @@ struct generation_view {
   std::uint64_t number = 0;
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
-  time_point started{};  ///< first registration; the epoch if there was none
+  time_point started{};  ///< time of the first registration; the epoch if there was none
   time_point ended{};    ///< the epoch if the generation has not ended
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
-  std::size_t unheard = 0;                 ///< connected tasks that are `unheard` (see agent_view)
+  std::size_t unheard = 0;                 ///< connected tasks with agent_view::unheard
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;

@@ -16,7 +16,7 @@ using muster::name;
 struct job_spec {
   std::string name;
   std::uint32_t tasks = 0;
-  /// Whether tasks can leave and return without an error for other tasks.
+  /// Whether tasks can leave and return without causing an error for other tasks.
   bool recoverable = false;
   bool operator==(job_spec const&) const = default;
 };
@@ -25,7 +25,7 @@ enum class error_delivery : std::uint8_t {
   /// `heartbeat` if sockets outlive the server process (limits::outlives), otherwise `poll`.
   automatic = 0,
   poll = 1,  ///< parked polls are answered immediately, and fail if the server exits
-  /// Parked polls are cancelled, which agents survive; the next heartbeat is refused.
+  /// Agents survive the cancellation of their parked polls; their next heartbeat is refused.
   heartbeat = 2,
 };
 constexpr auto enum_names(error_delivery) {
@@ -33,14 +33,15 @@ constexpr auto enum_names(error_delivery) {
   return enumerators<error_delivery>(automatic, "auto", poll, "poll", heartbeat, "heartbeat");
 }
 
-/// Protocol of the agents if the server uses TLS. JAX and TensorFlow support only plaintext.
+/// Protocol that agents use if the server uses TLS. JAX and TensorFlow support only plaintext.
 enum class agent_wire : std::uint8_t { plaintext = 0, tls = 1 };
 constexpr auto enum_names(agent_wire) {
   using enum agent_wire;
   return enumerators<agent_wire>(plaintext, "plaintext", tls, "tls");
 }
 
-/// Torch version of TCPStore clients that do not report theirs. `a`: 1.13 or 2.0. `b`: 2.1.
+/// Torch version of TCPStore clients that do not report their version. `a` means 1.13 or 2.0, and
+/// `b` means 2.1.
 enum class torch_era : std::uint8_t { a = 0, b = 1 };
 constexpr auto enum_names(torch_era) {
   using enum torch_era;
@@ -67,13 +68,13 @@ struct cluster_spec {
   duration shutdown_timeout = std::chrono::minutes(5);
   bool register_barrier = true;
   bool recoverable = false;
-  /// Whether a task that timed out may register again with a new incarnation. `renew` always allows
-  /// this, and then starts a new generation.
+  /// Whether a task that timed out can register again with a new incarnation. If `renew` is set,
+  /// the task can always do so, and thereby starts a new generation.
   bool allow_reconnect = false;
   /// Whether a registration with a new incarnation after a failed or finished run starts a new
   /// generation.
   bool renew = true;
-  /// A living task that delays a barrier for longer is displayed as LATE.
+  /// A living task that delays a barrier for longer than this is displayed as LATE.
   duration stuck_after = std::chrono::seconds(60);
 
   /// Port of the TCPStore; if 0, the system selects a port. If not set, the cluster has no
@@ -87,7 +88,7 @@ struct cluster_spec {
 
   task_index size() const;
   /// Returns the index of task `id` in the role, or `no_task`. If `job` is empty, or is
-  /// "jax_worker" and no role has that name, `id` counts through the whole cluster, as in JAX.
+  /// "jax_worker" and no role has that name, `id` counts the tasks of the whole cluster, as in JAX.
   task_index find(std::string_view job, std::int64_t id) const;
   /// Returns the index of the task's role in `jobs`, and the task's id in the role. REQUIRES: task
   /// < size().
@@ -101,7 +102,7 @@ struct cluster_spec {
   bool operator==(cluster_spec const&) const = default;
 };
 
-/// Errors: INVALID_ARGUMENT with the field and the limit.
+/// Returns INVALID_ARGUMENT, with the field and the limit, if the declaration is invalid.
 status validate(cluster_spec const& spec);
 
 }  // namespace muster::core::coordination

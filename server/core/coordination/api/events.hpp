@@ -12,16 +12,16 @@
 
 namespace muster::core::coordination {
 
-/// Fails with INVALID_ARGUMENT, which names the field; ALREADY_EXISTS; RESOURCE_EXHAUSTED; or
-/// UNAVAILABLE after `stop`.
+/// Fails with INVALID_ARGUMENT (with the field), ALREADY_EXISTS or RESOURCE_EXHAUSTED. After
+/// `stop`, fails with UNAVAILABLE.
 struct create_cluster {
   cluster_spec spec;
 };
 
 /// Replaces the cluster's declaration, except its name. The new declaration takes effect
 /// immediately if no task has registered and no call waits (keys are kept), or if the generation
-/// has ended and can be renewed; otherwise with the next generation. Fails like create_cluster.
-/// REQUIRES, like the events below: the cluster exists.
+/// has ended and can be renewed. Otherwise it takes effect with the next generation. Fails like
+/// create_cluster. REQUIRES (also for the events below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;
@@ -38,7 +38,7 @@ struct renew_cluster {
 /// Fails the current generation with an error that is not attributed to a task. All tasks and
 /// parked calls receive the error. If `refuses` is set, later calls fail with the same error until
 /// the next generation, except registrations, heartbeats, polls, and calls that leave the cluster
-/// or read task states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the
+/// or read task states. Sets `declared` to FAILED_PRECONDITION if no task is present or the
 /// generation has ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
@@ -47,7 +47,7 @@ struct fail_cluster {
   bool refuses = false;
 };
 
-/// The cluster listens on this port, which the next server process tries first.
+/// The cluster listens on this port. The next server process tries this port first.
 struct cluster_listens {
   cluster_id cluster{};
   std::uint16_t port = 0;
@@ -76,7 +76,7 @@ struct call_abandoned {
   call_id call{};
 };
 
-/// A task's connection was closed. Used only if errors are delivered by heartbeat; otherwise the
+/// A task's connection was closed. Used only if errors are delivered by heartbeat. Otherwise, the
 /// end of the task's poll has this effect.
 struct connection_closed {
   cluster_id cluster{};

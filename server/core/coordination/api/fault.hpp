@@ -22,7 +22,7 @@ inline constexpr task_index no_task = ~task_index{0};
 
 struct barrier_instance {
   std::string id;
-  std::int64_t counter = 0;  ///< number of the id's use, starting with 0
+  std::int64_t counter = 0;  ///< number of earlier uses of the id
   bool operator==(barrier_instance const&) const = default;
 };
 
@@ -33,7 +33,7 @@ struct fault {
   bool coordination = true;
   task_index source = no_task;
   bool reported = false;
-  /// Clients continue counting from this use. Set for every error that ends a barrier.
+  /// Instance from which clients continue counting. Set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
   /// The current incarnation, set if the caller named a different incarnation.
   std::optional<core::incarnation> mismatch = {};
@@ -56,7 +56,7 @@ using fault_ptr = std::shared_ptr<fault const>;
 /// gRPC trailers have 8 KB, and longer messages would arrive as RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
 
-/// Returns the text or a marked prefix. Never splits a UTF-8 sequence.
+/// Returns the text, or a prefix that is marked as shortened. Never splits a UTF-8 sequence.
 inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
@@ -74,10 +74,11 @@ struct task_error {
 
 /// Usable part of the 8 KB for trailers. Messages are percent-encoded, details base64-encoded.
 inline constexpr std::size_t trailer_bytes_max = 7'000;
-/// Returns the length of the longest prefix that has at most `bytes` when encoded. gRPC sends three
-/// bytes for each byte that is not printable ASCII.
+/// Returns the length of the longest prefix that occupies at most `bytes` when encoded. gRPC sends
+/// three bytes for each byte that is not printable ASCII.
 std::size_t fitting(std::string_view text, std::size_t bytes);
-/// Returns the prefix that fits into the trailers together with details of this size.
+/// Returns the prefix of the message that fits into the trailers together with details of the given
+/// size.
 std::string cut(std::string_view message, std::size_t details_bytes = 0);
 
 fault_ptr refusal(code c, std::string_view message, bool coordination = true);
@@ -85,7 +86,7 @@ fault_ptr task_fault(task_index t, code c, std::string_view message, bool report
 /// Returns the fault that delivers an error by refusing a heartbeat. The code is ABORTED, because
 /// agents retry after UNAVAILABLE. `how` contains details about the task and may be empty.
 fault_ptr heartbeat_fault(fault const& told, std::string const& how);
-/// Callers continue counting from this barrier instance.
+/// Returns a fault with the barrier instance from which callers continue counting.
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
 fault wrong_service(core::incarnation believed, core::incarnation now);
 /// Example: "key: has 70000 bytes, the limit is 65536".

@@ -23,7 +23,7 @@ struct caller {
   /// Peer address of the connection, such as "10.0.0.3:4711"; empty if unknown. Most TensorFlow
   /// calls contain no incarnation, so the address identifies a process of an earlier generation.
   std::string peer = {};
-  /// The calling process; zero if unknown. Set by XLA's protocol in every call except the
+  /// The calling process; zero if unknown. XLA's protocol sets this field in every call except the
   /// registration.
   core::incarnation process = {};
 };
@@ -98,7 +98,7 @@ struct get_task_state {
 
 struct watch_tasks {
   caller from;
-  /// Index in cluster_spec::jobs; if not set, all tasks.
+  /// Index in cluster_spec::jobs. If not set, the request selects all tasks.
   std::optional<std::size_t> job;
   /// Answered once the version differs, or immediately if `version` is negative or `at_once` is
   /// set.
@@ -111,15 +111,15 @@ struct insert_key_value {
   std::string key;
   blob value;
   bool overwrite = false;
-  /// The caller is a visitor: it has no agent that would refuse the call after a failed run. The
-  /// service therefore refuses the call, with FAILED_PRECONDITION.
+  /// Whether the caller is a visitor. Visitors have no agent that refuses calls after a failed run,
+  /// so the service refuses them with FAILED_PRECONDITION.
   bool visits = false;
 };
 
 struct get_key_value {
   caller from;
   std::string key;
-  bool wait = true;  ///< if false, fails with NOT_FOUND when the key is missing
+  bool wait = true;  ///< if false, the call fails with NOT_FOUND when the key is missing
   /// Set if the waiting task is known.
   core::incarnation incarnation{};
   std::string peer;
@@ -149,16 +149,16 @@ struct enter_barrier {
   duration timeout{};
   task_ref task;
   std::vector<task_ref> participants;  ///< if empty, the whole cluster
-  /// The caller is a visitor without an agent. A visitor joins the current use of the barrier. A
-  /// timeout or error of a visitor affects only the visitor. If only visitors have arrived, the use
-  /// is discarded when all of them have left.
+  /// Whether the caller is a visitor without an agent. A visitor joins the current use of the
+  /// barrier. A timeout or error of a visitor affects only the visitor. If only visitors have
+  /// arrived, the use is discarded when all of them have left.
   bool visits = false;
 };
 
 struct cancel_barrier {
   caller from;
   std::string id;
-  /// If not set, the running instance; only operators leave it unset.
+  /// Operators can leave this unset to select the running instance.
   std::optional<std::int64_t> counter;
 };
 

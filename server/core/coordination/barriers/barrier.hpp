@@ -1,4 +1,4 @@
-// A barrier: an id and its running or last instance. Engine thread only.
+// A barrier: an id and its running or last instance. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct barrier {
   bool running = false;
   bool reported_stuck = false;
   bool missing_stale = true;
-  fault_ptr result;  // of a finished instance; null if it passed
+  fault_ptr result;  // result of a finished instance; null if the barrier passed
   fault_ptr result_before;
   task_index first = no_task;
   std::size_t arrived_count = 0;
@@ -31,14 +31,14 @@ struct barrier {
   time_point ended{};
   time_point due = never;
   std::shared_ptr<participants const> who;
-  // Waiting calls while running, indexed as `who`. 0 if the task has not arrived.
+  // Waiting calls of the running instance, in the order of `who`. 0 if the task has not arrived.
   std::vector<call_id> calls;
   std::vector<time_point> came;
-  // Whether the task arrived and was answered before its own deadline, indexed as `who`. A task for
-  // which this is true is not missing.
+  // In the order of `who`: whether the task arrived and was answered before its own deadline. Such
+  // a task is not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
-  std::string missing;  // cached, because a thousand callers can need it at once
+  std::string missing;  // cached for up to a thousand simultaneous callers
   time_point missing_at{};
   std::list<barrier_number>::iterator place;
 

@@ -82,7 +82,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   return b;
 }
 
-// Shares the list among thousands of barriers with the same participants.
+// Returns a list that thousands of barriers with the same participants share.
 std::shared_ptr<participants const> barrier_table::kept(std::shared_ptr<participants const> who) {
   constexpr std::size_t sets_max = 16;
   auto const same = [&](auto const& s) { return s == who || *s == *who; };
@@ -118,7 +118,7 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
   auto const deadline = b.deadline;
   if (b.arrived_count == 0) {
     b.waiting_since = now;
-    // Earlier callers of a registration that have left do not shorten the next attempt.
+    // Callers that have left a registration do not shorten its next attempt.
     if (b.purpose == barrier_purpose::registration) b.deadline = now + a.timeout;
   }
   auto const first_agent = b.deadline == never && !a.visits;
@@ -201,7 +201,7 @@ barrier_fact barrier_table::fact_of(std::string const& id) const {
   f.result_before = b->result_before;
   f.ended = b->ended;
   if (!b->running) return f;
-  --f.counter;  // the next use began in the same step
+  --f.counter;  // the next use of the barrier began in the same step
   f.result = std::exchange(f.result_before, nullptr);
   f.ended = b->started;
   return f;
@@ -235,8 +235,8 @@ void barrier_table::write_state(change_log const& log) const {
   for (auto const n : running_) write_state(at(n), log);
 }
 
-// Writes the current state, not the history: the first task may have left, and waiting_since may
-// belong to another task.
+// Writes the current state without the history, because the first task may have left, and
+// waiting_since may belong to another task.
 void barrier_table::write_state(barrier const& b, change_log const& log) {
   auto const say = [&](task_index t, time_point at, barrier_move how) {
     log.note(barrier_moved{b.number, at, t, how});

@@ -1,7 +1,9 @@
 // The barriers of one generation, the calls that wait at them, and their deadlines. Running
-// barriers are ordered by start, finished barriers by end. Pure; engine thread only. Limits: the
-// owner refuses calls that would exceed barriers_max running barriers; beyond
-// finished_barriers_max, the oldest finished barrier is removed.
+// barriers are ordered by start, finished barriers by end. Used only on the engine thread. The
+// owner refuses calls that would exceed barriers_max running barriers. Above finished_barriers_max,
+// the oldest finished barrier is removed.
+//
+// States of a barrier id:
 //
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
@@ -33,10 +35,10 @@ struct arrival {
   std::int64_t counter = 0;
   duration timeout{};
   task_index task = no_task;
-  /// The task may have restarted and count from 0; the task then joins the current instance.
+  /// Whether the task may have restarted and counts from 0; if so, it joins the current instance.
   bool begins_again = false;
   bool visits = false;
-  std::shared_ptr<participants const> who = nullptr;  // null for the whole cluster
+  std::shared_ptr<participants const> who = nullptr;  // null means the whole cluster
   bool with_unknown = false;  // whether the call names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
@@ -64,7 +66,7 @@ struct barrier_end {
     call_id call{};
     task_index task = no_task;
   };
-  std::vector<waiter> waiters;  // sorted by position; no longer parked
+  std::vector<waiter> waiters;  // sorted by position; these calls are no longer parked
 };
 
 class barrier_table {
@@ -74,7 +76,7 @@ class barrier_table {
   /// References are valid until the barrier is removed.
   barrier const* find(std::string_view id) const;
   barrier const* find(barrier_number n) const { return all_.find(n); }
-  /// REQUIRES, like the functions below: the barrier exists.
+  /// REQUIRES (also for the functions below): the barrier exists.
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
   std::list<barrier_number> const& finished() const { return finished_; }  // oldest first
@@ -93,14 +95,14 @@ class barrier_table {
   instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
   /// Parks the call. Returns whether all participants have arrived. REQUIRES: the instance is
-  /// running, the arrival fits, and no call of the task is parked there.
+  /// running, the arrival fits, and no call of the task is parked at the barrier.
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
-  /// Removes the task's call. REQUIRES: the call is parked there.
+  /// Removes the task's call. REQUIRES: the call is parked at the barrier.
   void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
-  /// Records that the removed call was answered before its deadline. The task has arrived, so the
-  /// missing tasks are unchanged.
+  /// Records that the removed call was answered before its deadline. The task still counts as
+  /// arrived.
   void note_gave_up(barrier_number n, task_index t, time_point now);
-  /// Discards the use if only visitors arrived and all have left.
+  /// Discards the barrier's use if only visitors arrived and all of them have left.
   void undo_if_void(barrier_number n, time_point now);
   /// REQUIRES: the instance is running.
   barrier_end end(barrier_number n, barrier_verdict v, time_point now);
@@ -135,7 +137,7 @@ class barrier_table {
   duration const stuck_after_;
   std::shared_ptr<participants const> const everybody_;
   slot_table<barrier_number, barrier> all_;
-  std::unordered_map<std::string_view, barrier_number> by_id_;  // keys refer to the barriers' ids
+  std::unordered_map<std::string_view, barrier_number> by_id_;  // the barriers own the keys
   std::list<barrier_number> running_;
   std::list<barrier_number> finished_;
   std::vector<std::shared_ptr<participants const>> sets_;

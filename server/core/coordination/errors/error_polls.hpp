@@ -1,5 +1,5 @@
 // Parked polls for errors, at most one per task, and the tasks that have received the common error.
-// Pure; engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// Failures of one generation: the first cause, independent failures at the same time, and the error
-// that was delivered. Pure; engine thread only.
+// Failures of one generation: the first cause, independent failures that occurred at the same time,
+// and the delivered error. Used only on the engine thread.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,6 @@ class failure_record {
   }
 
   bool failed() const { return failed_; }
-  /// Returns false if the generation had already failed.
   bool fail() { return !std::exchange(failed_, true); }
   fault_ptr const& broadcast() const { return broadcast_; }
   bool set_broadcast(fault_ptr f) {

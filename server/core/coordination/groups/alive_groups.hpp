@@ -1,5 +1,5 @@
 // Queries for living tasks. A query for a set of tasks is answered when every connected task of the
-// set has sent one. Pure; engine thread only.
+// set has sent a query. Used only on the engine thread.
 #pragma once
 
 #include <functional>

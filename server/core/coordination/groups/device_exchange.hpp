@@ -1,4 +1,5 @@
-// Device descriptions, exchanged when all tasks have provided theirs. Pure; engine thread only.
+// Device descriptions, which are exchanged when all tasks have provided them. Used only on the
+// engine thread.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,14 @@
 // Tasks that wait for a preemption notice. Each JAX process waits for the notice's key only once.
 // If that wait ends with its connection, the process continues but cannot be notified.
 //
-//   never ──waits──► listens ──the notice is set──► told
-//                     ▲   │ the wait is over, or the server has restarted
-//                     │   ▼
-//                     └─ lost ──heartbeat: it is alive──► deaf ──waits──► listens
+// States of a task; see notice_state:
 //
-// A task that leaves, fails or is replaced returns to `never` from every state. Pure; engine thread
-// only.
+//   not waiting ──wait begins──► waiting ──notice is set──► notified
+//                                 ▲   │ the wait ends, or the server restarts
+//                                 │   ▼
+//                                 └─ wait lost ──heartbeat──► unreachable ──wait begins──► waiting
+//
+// A task that leaves, fails or is replaced is no longer waiting. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace muster::core::coordination {
 
 class notice_waits {
  public:
-  /// Tasks that become deaf within this time are reported together.
+  /// Tasks that become unreachable within this time are reported together.
   static constexpr duration together = std::chrono::seconds(5);
 
   notice_waits(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
@@ -32,7 +33,7 @@ class notice_waits {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Called when a wait is over. `told` is true if the call was answered with the notice.
+  /// Must be called when a wait has ended. `told` is true if the call was answered with the notice.
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
@@ -61,7 +62,7 @@ class notice_waits {
     std::erase_if(all, [this](task_index t) { return tasks_[t].is != state::deaf; });
     return all;
   }
-  /// Returns all tasks that cannot be notified, deaf or lost.
+  /// Returns all tasks that are `deaf` or `lost`.
   std::vector<task_index> unheard() const {
     std::vector<task_index> all;
     for (task_index t = 0; t < tasks_.size(); ++t)
@@ -95,7 +96,7 @@ class notice_waits {
   }
 
   std::vector<task> tasks_;
-  std::vector<task_index> untold_;  // at most one entry per heartbeat of a task
+  std::vector<task_index> untold_;  // each heartbeat adds at most one entry
   std::size_t deaf_ = 0;
   time_point due_ = never;
   time_point since_{};

@@ -1,5 +1,5 @@
-// Calls that wait for changes to task states, and the last states that were sent: one object for
-// all callers at one version. Pure; engine thread only.
+// Calls that wait for changes to task states, and the last states that were sent. Callers at the
+// same version share one object. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// Accepts blanks around the number and a leading plus sign, like the original coordination service.
+// Like the original coordination service, accepts blanks around the number and a leading plus sign.
 std::optional<std::int64_t> number(std::string_view text) {
   constexpr std::string_view blanks = " \t\n\v\f\r";
   auto const first = text.find_first_not_of(blanks);

@@ -1,5 +1,5 @@
 // The keys of one generation in byte order, and calls that wait for missing keys. Keys must be
-// normalized; see normal_key. Pure; engine thread only.
+// normalized; see normal_key. Used only on the engine thread.
 #pragma once
 
 #include <map>
@@ -37,15 +37,15 @@ class key_value_store {
 
   key_value_store(limits const& l, change_log log) : limits_(l), log_(log) {}
 
-  /// Errors: RESOURCE_EXHAUSTED or INVALID_ARGUMENT with the limit; ALREADY_EXISTS unless
-  /// `overwrite` is set.
+  /// Returns RESOURCE_EXHAUSTED or INVALID_ARGUMENT, with the limit, if a limit is exceeded.
+  /// Returns ALREADY_EXISTS if the key exists and `overwrite` is not set.
   status insert(time_point now, std::string const& key, blob value, bool overwrite,
                 key_why why = key_why::set);
   entry const* find(std::string_view key) const;
-  /// Returns the new value as decimal text. Errors: FAILED_PRECONDITION if the value is not a
+  /// Returns the new value as decimal text. Fails with FAILED_PRECONDITION if the value is not a
   /// number, or if the sum exceeds 64 bits.
   result<blob> increment(time_point now, std::string const& key, std::int64_t by);
-  /// Does not return the directory key itself.
+  /// Returns the keys below a directory, without the directory key itself.
   std::vector<key_value> below(std::string_view directory) const;
   /// Erases the key and all keys below it.
   void erase(std::string_view key);
@@ -56,13 +56,13 @@ class key_value_store {
     std::swap(bytes_, other.bytes_);
   }
 
-  /// Parks the call. Returns the wait, which all callers for the key share.
+  /// Parks the call. Returns the wait, which all calls for the key share.
   key_wait_id wait(std::string const& key, call_id call, waiter w);
-  /// REQUIRES: the call waits there.
+  /// REQUIRES: the call is part of this wait.
   void withdraw(key_wait_id id, call_id call);
   waiters wake(std::string_view key);
   std::map<std::string, key_wait_id, std::less<>> const& waiting() const { return waiting_; }
-  /// REQUIRES, like the functions below: calls wait for this key.
+  /// REQUIRES (also for the functions below): calls wait for this key.
   waiters const& waiting_at(key_wait_id id) const { return waits_.at(id).calls; }
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }

@@ -1,6 +1,6 @@
 // Tasks whose connection was closed, or whose caller dropped its poll for errors. A living process
 // reconnects or sends a message. A process that stays silent for the cluster's grace period is
-// dead. Pure; engine thread only. Limit: one entry per task.
+// dead. Used only on the engine thread.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,8 @@ namespace muster::core::coordination {
 
 class closed_connections {
  public:
-  /// Messages sent before the close can be read after it. Messages within this time do not count as
-  /// a sign of life.
+  /// Messages that were sent before the close can arrive after the close. Messages within this time
+  /// do not count as a sign of life.
   static constexpr duration still_in_flight = std::chrono::milliseconds(200);
 
   explicit closed_connections(task_index tasks) : closed_at_(tasks, never) {}
@@ -26,7 +26,7 @@ class closed_connections {
     if (closed_at_[t] != never && now - closed_at_[t] > still_in_flight) closed_at_[t] = never;
   }
   void forget(task_index t) { closed_at_[t] = never; }
-  /// Restarts all grace periods after a time in which the server received nothing.
+  /// Restarts all grace periods after the server received no messages for some time.
   void begin_again(time_point now) {
     for (auto& [at, t] : order_)
       if (closed_at_[t] != never) closed_at_[t] = now;
@@ -56,7 +56,7 @@ class closed_connections {
     time_point at{};
     task_index task = no_task;
   };
-  // By task; `never` if the connection is open, or a message has arrived since.
+  // Indexed by task. `never` if the connection is open, or if a message arrived after the close.
   std::vector<time_point> closed_at_;
   std::deque<entry> order_;
 };

@@ -5,7 +5,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// Keeps the entry if another task has taken over the key.
+// Erases the entry, unless another task has taken over the key.
 template <class Key>
 void forget(std::unordered_map<Key, task_index>& index, Key const& key, task_index t) {
   auto const it = index.find(key);

@@ -1,10 +1,13 @@
 // The tasks of one generation, and the connected tasks ordered by last sign of life. All tasks have
-// the same timeout, so the first task in this order times out first. Pure; engine thread only.
+// the same timeout, so the first task in this order times out first. Used only on the engine
+// thread.
+//
+// Usual states of a task:
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
-// All other transitions exist as well: a task that never registered, or has left, can fail when all
-// tasks fail; a task in error can leave or reconnect.
+// All other transitions are possible as well. A task that never registered, or has left, can fail
+// when all tasks fail. A task in error can leave or reconnect.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +28,16 @@ struct task : task_fact {
   core::incarnation known_as{};
   time_point alive_at{};     // last heartbeat or other call
   time_point beat_at{};      // last heartbeat since the task connected; the epoch before the first
-  duration beat_interval{};  // between the last two heartbeats; zero if unknown
-  // Neighbors in the list, which is ordered by last sign of life; `no_task` at the ends.
+  duration beat_interval{};  // time between the last two heartbeats; zero if unknown
+  // Neighbors in the list of tasks, which is ordered by last sign of life. `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};
   std::string peer;
 
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
-  /// Returns whether the task was restored after a restart and has been silent since. If `alive_at`
-  /// is set for a restored task, the task's heartbeat timeout is counted from `alive_at`.
+  /// Returns whether the task was restored after a restart and has been silent since. The heartbeat
+  /// timeout of a restored task is counted from `alive_at`, if this is set.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
 };
 
@@ -59,7 +62,7 @@ class task_registry {
   std::size_t in_error() const { return in_error_; }
   std::size_t ever_connected() const { return ever_connected_; }
 
-  // REQUIRES, like the functions below: t < size().
+  // REQUIRES (also for the functions below): t < size().
   void seen(task_index t, time_point now) { tasks_[t].last_seen = now; }
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
@@ -70,18 +73,19 @@ class task_registry {
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
-  /// The task may be in any state.
+  /// Connects a task, which can be in any state.
   void connect(task_index t, core::incarnation i, time_point now);
   /// REQUIRES: the task is connected.
   void replace(task_index t, core::incarnation i, time_point now);
-  /// Returns false if the task is already in error; the first error is kept.
+  /// Puts the task in error. Returns false and keeps the first error if the task is already in
+  /// error.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// REQUIRES, like keep_alive: the task is connected.
+  /// REQUIRES (also for keep_alive): the task is connected.
   void beat(task_index t, time_point now);
   void keep_alive(task_index t, time_point now);
-  /// Adds `lost` to the timeouts of all tasks. Afterwards no task counts as silent for longer than
+  /// Adds `lost` to the timeouts of all tasks, but lets no task count as silent for longer than
   /// `longest`.
   void forgive(duration lost, duration longest, time_point now);
   /// Returns the connected tasks without a sign of life after `since`, longest silent first.
@@ -91,7 +95,7 @@ class task_registry {
   }
 
   void identify(task_index t, core::incarnation i, std::string const& peer);
-  /// Returns the task with this incarnation, otherwise with this address, otherwise `no_task`.
+  /// Returns the task with this incarnation, or else the task with this address, or else `no_task`.
   task_index find(core::incarnation i, std::string const& peer) const;
   bool knows(core::incarnation i) const;
   std::vector<core::incarnation> incarnations() const;
@@ -103,7 +107,7 @@ class task_registry {
     return !a.ever_connected && a.state == agent_state::disconnected &&
            a.grace_until == time_point{};
   }
-  /// The task's timeout starts now. REQUIRES: the task is unchanged.
+  /// Restores a task and starts its timeout. REQUIRES: no other event changed the task.
   void restore(task_fact const& f, time_point now);
   void write_state(change_log const& log) const;
 

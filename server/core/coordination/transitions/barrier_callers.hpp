@@ -1,4 +1,4 @@
-// Parks, removes and answers calls at barriers. Engine thread only; pure.
+// Parks, removes and answers calls at barriers.
 #pragma once
 
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -14,9 +14,9 @@ class leavers {
       for (auto const& l : all) by_task_[l.task] = &l;
   }
 
-  /// Returns null if there are several tasks.
+  /// Returns null if several tasks leave.
   task_error const* only() const { return all_.size() == 1 ? all_.data() : nullptr; }
-  /// REQUIRES: there are several tasks.
+  /// REQUIRES: several tasks leave.
   task_error const* find(task_index t) const { return by_task_[t]; }
 
  private:
@@ -41,12 +41,13 @@ class barrier_callers {
   /// Parks the call. `i` is the incarnation of a registration. Returns whether all participants
   /// have arrived. Has the same requirements as barrier_table::arrive.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);
-  /// Cancels the task's call in favor of a newer call. REQUIRES: the call is parked there.
+  /// Cancels the task's call in favor of a newer call. REQUIRES: the call is parked at the barrier.
   void supersede(barrier const& b, task_index t);
-  /// REQUIRES: the call was removed from the parked calls.
+  /// Removes the call from its barrier. REQUIRES: the call is no longer parked.
   void withdraw(waiting_call const& w);
-  /// If the tasks are recoverable, only removes their calls. Returns the result with which the
-  /// barrier must end; without a fault, the barrier continues or has ended.
+  /// Handles tasks that leave. If the tasks are recoverable, only removes their calls. Returns the
+  /// result with which the barrier must end. Without a fault in the result, the barrier continues
+  /// or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: the instance is running.
@@ -54,8 +55,8 @@ class barrier_callers {
   void answer(barrier_end const& e);
   void answer(barrier_end const& e, call_id call);
   fault_ptr told(barrier_end const& e) const;
-  /// Blames the missing tasks for the failure of one of the service's barriers. The other tasks are
-  /// casualties.
+  /// Blames the missing tasks for the failure of a barrier that the service owns. The other tasks
+  /// are casualties.
   void blame_missing(barrier const& b);
   fault_ptr bring(wait_for_all_tasks& r);
 

@@ -1,4 +1,4 @@
-// Error messages for callers of barriers that cannot pass. Engine thread only; pure.
+// Error messages for callers of barriers that cannot pass.
 #pragma once
 
 #include "server/core/coordination/task_descriptions.hpp"
@@ -16,8 +16,8 @@ class barrier_faults {
         descriptions_(words),
         record_(record) {}
 
-  /// Returns why a new instance can never pass, or null. `unknown` is the name of a participant
-  /// that is not in the cluster.
+  /// Returns why a new instance can never pass, or null if it can pass. `unknown` is the name of a
+  /// participant that is not in the cluster.
   fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
   /// `who` is the caller's own name.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
@@ -30,8 +30,8 @@ class barrier_faults {
   /// waited.
   std::string early(barrier const& b, std::string const& waited);
   std::string missing_task_message(barrier const& b, task_index t) const;
-  /// Cached for one second unless tasks arrive or leave, because ten thousand callers with the same
-  /// deadline need the text.
+  /// Describes the missing tasks. Cached for a second unless tasks arrive or leave, because ten
+  /// thousand callers with the same deadline need the text.
   std::string const& missing(barrier const& b);
   static std::string shown(std::string_view id) {
     return shortened(id, task_descriptions::id_shown);

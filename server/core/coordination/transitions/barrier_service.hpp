@@ -1,4 +1,4 @@
-// Handles requests about barriers, and barriers that time out. Engine thread only; pure.
+// Handles requests about barriers, and barriers that time out.
 #pragma once
 
 #include "server/core/coordination/transitions/error_propagation.hpp"
@@ -18,17 +18,17 @@ class barrier_service {
 
   void on(enter_barrier& r);
   void on(wait_for_all_tasks& r);
-  /// Errors: NOT_FOUND, FAILED_PRECONDITION.
+  /// Fails with NOT_FOUND if there is no such barrier, or with FAILED_PRECONDITION if the instance
+  /// is not running.
   void on(cancel_barrier& r);
   /// `who` is the caller's own name, `unknown` the name of a participant that is not in the
-  /// cluster, and `i` the incarnation of a registration. Returns true, without an answer, if all
-  /// tasks had already registered; the caller must then connect the task. Otherwise the call is
-  /// answered or parked.
+  /// cluster, and `i` the incarnation of a registration. Answers or parks the call. If all tasks
+  /// had already registered, instead returns true, and the caller must connect the task.
   bool enter(caller const& from, arrival a, task_ref const& who, std::string const& unknown = {},
              core::incarnation i = {});
 
   time_point due() const { return barriers_.next_due(); }
-  /// Handles the first barrier that is due. REQUIRES: due() is reached.
+  /// Handles the first barrier that is due. REQUIRES: due() has been reached.
   void first_due();
 
  private:

@@ -1,5 +1,4 @@
-// Context of a step of one generation: time, output, waiting calls, declaration and limits. Engine
-// thread only; pure.
+// Context of a step of one generation: time, output, waiting calls, declaration and limits.
 #pragma once
 
 #include <algorithm>
@@ -65,13 +64,13 @@ struct step_frame {
   std::string task_name(task_index t) const { return spec.task_name(t); }
 
   bool full() const { return calls.size() >= limits.parked_calls_max; }
-  /// Returns whether the call was refused, because the limit on parked calls is reached.
+  /// Refuses the call if too many calls are parked. Returns whether the call was refused.
   bool refused_as_full(caller const& from) {
     if (full())
       refuse(from, code::resource_exhausted, "the cluster has reached its limit on waiting calls");
     return full();
   }
-  /// For `what`, see waiting_call. REQUIRES: not full().
+  /// Parks the call. For `what`, see waiting_call. REQUIRES: not full().
   void park(caller const& from, wait_kind kind, task_index t, std::uint64_t what) {
     waiting_call w{kind, t, what, now, never};
     if (from.deadline != never) {

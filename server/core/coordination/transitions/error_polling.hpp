@@ -1,4 +1,4 @@
-// Delivers errors to tasks, by parked polls or by heartbeats. Engine thread only; pure.
+// Delivers errors to tasks, by parked polls or by heartbeats.
 #pragma once
 
 #include "server/core/coordination/errors/error_polls.hpp"
@@ -19,7 +19,7 @@ class error_polling {
 
   void on(poll_for_error& r);
 
-  /// See error_delivery.
+  /// Returns whether heartbeats deliver errors; see error_delivery.
   bool by_heartbeat() const {
     return step_.spec.errors == error_delivery::heartbeat ||
            (step_.spec.errors == error_delivery::automatic && step_.limits.outlives);
@@ -28,8 +28,8 @@ class error_polling {
   /// Returns whether each task receives errors individually and stays connected until then.
   bool told_one_by_one() const { return polled() || by_heartbeat(); }
   void broadcast(fault_ptr const& f);
-  /// Returns the refusal of a heartbeat that delivers the common error. Returns null if there is no
-  /// error, or if the task has received it.
+  /// Returns the fault that refuses a heartbeat to deliver the common error, or null if there is no
+  /// error or the task has received it.
   fault_ptr unheard(task_index t) const;
   /// Records that a new process has joined as this task. `back` is true if the task was in
   /// error; if so, the process does not receive an earlier failure of the generation.
@@ -37,7 +37,7 @@ class error_polling {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }
   void cancel(task_index t, std::string_view why);
-  /// REQUIRES: the task's poll was removed from the parked calls.
+  /// Forgets the task's poll. REQUIRES: the poll is no longer parked.
   void withdraw(task_index t) { polls_.take(t); }
 
   error_polls const& polls() const { return polls_; }

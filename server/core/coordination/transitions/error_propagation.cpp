@@ -40,7 +40,7 @@ void error_propagation::finish_external_failure(fault_ptr const& f) {
   for (auto const n : callers_.running()) {
     auto const b = callers_.running(n);
     if (!b) continue;
-    // Agents repeat a registration that fails with most other codes, which would start a new run.
+    // With most other codes, agents would repeat the registration and start a new run.
     auto const c = b->id == step_.own.registration ? code::failed_precondition : f->code;
     end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, c, f->message)});
   }
@@ -75,7 +75,7 @@ void error_propagation::part(std::vector<task_error> const& gone) {
   queries_.check_alive();
 }
 
-// The end of one barrier can end barriers that are still to be visited.
+// The end of one barrier can end barriers that the loop has not visited.
 void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
   auto const running = gone.empty() ? std::vector<barrier_number>() : callers_.running();
   if (running.empty()) return;

@@ -1,14 +1,13 @@
 // Handles the consequences for other tasks when tasks fail or leave, or when one of the service's
-// own barriers ends. Consequences can cause each other, so this class handles all of them, depth
-// first, so that no task receives a consequence before its cause:
+// barriers ends. Consequences can cause each other, so this class handles all of them, depth first,
+// so that no task receives a consequence before its cause:
 //   1. Tasks fail: all tasks that fail at the same time are marked; the generation fails, and polls
 //      are answered; the tasks' barriers end; queries for living tasks are answered. Finally, all
 //      other tasks are marked if errors cannot be delivered to them.
 //   2. Tasks leave: their barriers end; queries for living tasks are answered; their polls end.
 //   3. A barrier ends: the consequences for tasks are handled (1 or 2, for the service's own
 //      barriers); its callers are answered, in order of their tasks.
-// The depth is bounded, because each of the service's own barriers ends once per generation. Engine
-// thread only; pure.
+// The depth is bounded, because each of the service's own barriers ends once per generation.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_callers.hpp"
@@ -36,7 +35,7 @@ class error_propagation {
   /// Ends running barriers. If errors cannot be delivered, puts all tasks in error. REQUIRES:
   /// announce_external_failure() was called, and queries for living tasks were answered.
   void finish_external_failure(fault_ptr const& f);
-  /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
+  /// Disconnects the tasks that are connected or in error. A shutdown does not report incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
   void leave_barriers(std::vector<task_error> const& gone);
   /// REQUIRES: the barrier is running.

@@ -34,8 +34,8 @@ void failure_detector::connection_closed(task_index t) {
     closed_.note(t, step_.now);
 }
 
-// Messages sent during the stall can still be in transit, so each task gets the time of one
-// heartbeat.
+// Messages sent during the stall can still be in transit, so the timeout of each task is extended
+// by the time of one heartbeat.
 void failure_detector::forgive(duration lost) {
   registry_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
   closed_.begin_again(step_.now);
@@ -59,8 +59,8 @@ void failure_detector::check_heartbeats() {
   if (silent.empty()) return;
   next_check_ = step_.now + std::min<duration>(timeout / 10, together);
   std::sort(silent.begin(), silent.end());
-  // Agents send heartbeats twice per timeout. A task this late failed before any error was
-  // delivered, so it is not a casualty.
+  // Agents send heartbeats twice per timeout. A task whose heartbeat is this late failed before any
+  // error was delivered, so it is not a casualty.
   std::vector<task_index> overdue;
   if (!record_.failures().cause())
     for (auto const t : registry_.silent(step_.now - timeout / 5 * 3)) {

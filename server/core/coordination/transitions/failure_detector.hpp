@@ -1,5 +1,5 @@
-// Detects failed tasks: reported errors, missing heartbeats, and closed connections without a later
-// message. Engine thread only; pure.
+// Detects failed tasks by reported errors, missing heartbeats, and closed connections without a
+// later message.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,11 @@ class failure_detector {
         propagation_(propagation) {}
 
   void on(report_error& r);
-  /// Records a call as the task's sign of life, unless the call came from a process other than the
-  /// connected process.
+  /// Records a call as the task's sign of life, unless a different process than the connected
+  /// process sent the call.
   void heard(task_index t, bool other_process);
   void connection_closed(task_index t);
-  /// Extends all timeouts after a time `lost` in which the server received nothing.
+  /// Extends all timeouts by `lost`, the time in which the server received no messages.
   void forgive(duration lost);
   time_point due() const;
   void check() {
@@ -38,7 +38,7 @@ class failure_detector {
  private:
   void check_heartbeats();
   void check_connections();
-  /// `how` returns how a task died; `told` is the error for all other tasks.
+  /// Fails the dead tasks. `how` returns how a task died; `told` is the error for all other tasks.
   void fail(std::vector<task_index> const& dead, failed_why why,
             std::function<std::string(task_index)> const& how, std::string const& told);
 

@@ -29,7 +29,7 @@ void generation_record::end_if_all_left() {
   step_.report_incident(incidents::generation_ended{step_.which.number});
 }
 
-// Also returns false while a task is registering.
+// Returns whether all tasks have left. Also returns false while a task is registering.
 bool generation_record::all_left() const {
   if (registry_.size() == 0 || registry_.connected() + registry_.in_error() > 0 ||
       registry_.ever_connected() < registry_.size())

@@ -1,5 +1,5 @@
 // Records the start, end and failure of a generation, and which task is to blame. The first failure
-// that counts is the cause; later failures are consequences. Engine thread only; pure.
+// that counts is the cause; later failures are consequences.
 #pragma once
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
@@ -33,8 +33,8 @@ class generation_record {
     step_.changes.note(error_delivered{f});
     return true;
   }
-  /// Makes later calls fail with the common error; see fail_cluster. REQUIRES: called before
-  /// fail().
+  /// Makes later calls fail with the common error; see fail_cluster. REQUIRES: fail() has not been
+  /// called.
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
   /// `f` is the error that is displayed and sent to tasks.

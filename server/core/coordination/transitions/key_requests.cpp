@@ -5,7 +5,7 @@ namespace muster::core::coordination {
 void key_requests::on(insert_key_value& r) {
   auto const key = normal_key(r.key);
   auto const stored = store_.insert(step_.now, key, std::move(r.value), r.overwrite);
-  // Clients recognize ALREADY_EXISTS by the missing payload.
+  // Clients recognize ALREADY_EXISTS because the error has no payload.
   if (!stored.ok())
     return step_.refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
   step_.answer(r.from.call, std::monostate{});

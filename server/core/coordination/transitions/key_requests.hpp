@@ -1,4 +1,4 @@
-// Handles requests about keys. Engine thread only; pure.
+// Handles requests about keys.
 #pragma once
 
 #include "server/core/coordination/transitions/preemption_notices.hpp"
@@ -13,13 +13,13 @@ class key_requests {
 
   void on(insert_key_value& r);
   void on(get_key_value& r);
-  /// A missing key counts as 0. Errors: FAILED_PRECONDITION if the value is not a number, or if the
-  /// sum is too large.
+  /// A missing key counts as 0. Fails with FAILED_PRECONDITION if the value is not a number, or if
+  /// the sum is too large.
   void on(increment_key_value& r);
   void on(get_key_value_dir& r);
   /// Erases a key, or a directory with all keys below it.
   void on(delete_key_value& r);
-  /// REQUIRES: the call waits for a key, and was removed from the parked calls.
+  /// REQUIRES: the call waits for a key and is no longer parked.
   void withdraw(call_id call, waiting_call const& w);
 
  private:

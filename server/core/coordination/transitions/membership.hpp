@@ -1,5 +1,4 @@
-// Transitions of a single task. error_propagation handles the consequences for other tasks. Engine
-// thread only; pure.
+// Transitions of a single task. error_propagation handles the consequences for other tasks.
 #pragma once
 
 #include "server/core/coordination/transitions/error_polling.hpp"
@@ -20,7 +19,8 @@ class membership {
         polls_(polls),
         record_(record) {}
 
-  /// A task that returns from an error does not receive an earlier failure of the generation.
+  /// Connects a task. If the task returns from an error, it does not receive an earlier failure of
+  /// the generation.
   void connect(task_index t, core::incarnation i, time_point now) {
     auto const other = registry_[t].incarnation != i;
     auto const back = registry_[t].state == agent_state::error;
@@ -31,9 +31,10 @@ class membership {
     polls_.join(t, back);
     record_.go_on();
   }
-  /// REQUIRES: the task waits for other tasks.
+  /// Connects a task whose registration is waiting for other tasks.
   void join(task_index t, time_point now) { connect(t, registry_[t].registering.value(), now); }
-  /// Returns whether a new process has replaced the task's process.
+  /// Handles a registration of a connected task. Returns whether a new process has replaced the
+  /// task's process.
   bool reconnect(register_task const& r, time_point now) {
     auto const t = r.task.index;
     auto const other = registry_[t].incarnation != r.incarnation;
@@ -48,7 +49,8 @@ class membership {
     closed_.forget(t);
     return other;
   }
-  /// Returns the refusal that delivers an error that the task has not received, or null.
+  /// Records a heartbeat. Returns the fault that delivers an error which the task has not received,
+  /// or null.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
     registry_.beat(t, now);

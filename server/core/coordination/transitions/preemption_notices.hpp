@@ -1,6 +1,5 @@
 // Delivers preemption notices through JAX's key; see notice_waits. A wait ends with its connection,
-// and JAX never repeats it, so tasks that cannot be notified are reported. Engine thread only;
-// pure.
+// and JAX never repeats a wait. Tasks that cannot be notified are therefore reported.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -28,8 +27,8 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// `told` is true if the notice was delivered. Ignored for a wait of an earlier process, which
-  /// can end long after that process.
+  /// Records the end of a wait. `told` is true if the notice was delivered. Ignores waits of an
+  /// earlier process, which can end much later.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
@@ -40,8 +39,8 @@ class preemption_notices {
   }
   void restore(task_index t) { listeners_.restore(t); }
   void write_state(change_log const& log) const { listeners_.write_state(log); }
-  /// Called at a heartbeat. Marks a living task as unreachable if it has lost its wait, unless the
-  /// notice is set.
+  /// Called at a heartbeat. Marks a living task as unreachable if its wait was lost, unless the
+  /// notice is already set.
   void check_notice_wait(task_index t) {
     if (listeners_.is_lost(t) && !is_set()) listeners_.mark_unreachable(t, step_.now);
   }

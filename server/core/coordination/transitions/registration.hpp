@@ -1,4 +1,4 @@
-// Handles registrations and heartbeats of tasks. Engine thread only; pure.
+// Handles registrations and heartbeats of tasks.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"

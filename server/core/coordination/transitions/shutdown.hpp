@@ -1,5 +1,4 @@
-// Disconnects tasks, immediately or when all have reached the shutdown barrier. Engine thread only;
-// pure.
+// Disconnects tasks, immediately or when all tasks have reached the shutdown barrier.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"

@@ -40,7 +40,7 @@ void task_queries::on(watch_tasks& r) {
   if (r.job && *r.job >= jobs)
     return step_.refuse(r.from, code::invalid_argument,
                         "job_name: there is no job " + std::to_string(*r.job));
-  // A single role contains all tasks, so both kinds of watchers share one reply.
+  // If there is only one role, it contains all tasks, so both kinds of watchers share one reply.
   auto const list = r.job && jobs > 1 ? *r.job : jobs;
   auto const missed = r.version < version;
   auto const soon = r.version >= 0 && watches_.just_delivered(list, r.version, step_.now);

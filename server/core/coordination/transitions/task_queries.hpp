@@ -1,5 +1,5 @@
-// Handles one-time queries for task states, waits for changes to them, and queries for the living
-// tasks of a set. Engine thread only; pure.
+// Handles one-time queries for task states, waits for state changes, and queries for the living
+// tasks of a set.
 #pragma once
 
 #include "server/core/coordination/groups/alive_groups.hpp"
@@ -19,14 +19,14 @@ class task_queries {
   /// disconnected.
   void on(get_alive_tasks& r);
 
-  /// Must be called after a task was disconnected.
+  /// Must be called after a task was disconnected, because queries may now be complete.
   void check_alive();
   /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);
   void note_change() { watches_.note_change(step_.now); }
   time_point due() const { return watches_.due(); }
   void notify_watchers();
-  /// REQUIRES: the call waits here, and was removed from the parked calls.
+  /// REQUIRES: the call waits here, and is no longer parked.
   void withdraw(call_id call, waiting_call const& w);
 
   std::size_t watching() const { return watches_.waiting(); }
