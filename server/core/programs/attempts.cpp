@@ -18,8 +18,8 @@ rank_state state_of(rank_end const& how) {
 
 }  // namespace
 
-// Workers of one machine share its ports. The first rank needs additional ports for process 0's own
-// service and PyTorch's rendezvous.
+// Workers on the same machine share its ports. The first rank needs additional ports for process
+// 0's own service and PyTorch's rendezvous.
 bool attempts::ports_for(placement const& where, std::vector<host_number> const& on,
                          time_point now) {
   std::map<std::string, std::size_t> needed;
@@ -153,7 +153,7 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
 }
 
 std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point now) const {
-  // By then, a broken stream has usually been replaced.
+  // Within this time, a worker has usually replaced a broken stream.
   constexpr duration a_while = std::chrono::seconds(1);
   for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
     auto const& r = p.now.ranks[i];

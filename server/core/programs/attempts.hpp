@@ -19,33 +19,33 @@ class attempts {
            output& out)
       : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
 
-  /// Returns false, without a change, if a host has too few ports. `where.ranks[i].host` is an
-  /// index into `on`. REQUIRES: no rank of the last attempt is alive; the hosts are connected and
-  /// have the resources.
+  /// Begins an attempt. Returns false and changes nothing if a host has too few ports.
+  /// `where.ranks[i].host` is an index into `on`. REQUIRES: no rank of the last attempt is alive;
+  /// the hosts are connected and have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
-  /// Additional ports on the worker of the first rank.
+  /// Number of additional ports on the worker of the first rank.
   static constexpr std::uint32_t ports_of_first = 2;
   /// Returns the number of free ports, but at most `enough`.
   std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
     return ports_.available(h.address, h.first_port, h.last_port, now, enough);
   }
-  /// Asks all living ranks to end. They are killed after the grace period.
+  /// Asks all living ranks to end. Ranks that continue to run are killed after the grace period.
   void stop(program& p, duration grace);
-  /// REQUIRES, like all functions below: the rank is alive.
+  /// REQUIRES (also for all functions below): the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// Returns a rank that is not known to be dead and whose worker has been disconnected for at
-  /// least a second, if any.
+  /// Returns a rank, if any, that is not known to be dead and whose worker has been disconnected
+  /// for at least a second.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Reserves the rank's resources again after its worker has reconnected. Returns false if the
-  /// worker lacks them.
+  /// worker lacks the resources.
   bool retake_resources(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
   void stop_again(program& p, std::uint32_t rank, time_point now);
-  /// Restores the last attempt from an earlier process; its workers are disconnected. REQUIRES: `p`
-  /// is restored except for its ranks.
+  /// Restores the last attempt from an earlier process, with all its workers disconnected.
+  /// REQUIRES: `p` is restored except for its ranks.
   void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
                time_point now);
 

@@ -8,10 +8,10 @@
 namespace muster::core::programs {
 
 program_cause cause_of(rank_view const& r, rank_end const& how);
-/// Returns the cause if `r` ended after the worker of `gone` had disconnected.
+/// Returns the cause for a rank `r` that ended after the worker of `gone` had disconnected.
 program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how);
 
-/// Returns the cause if `r` ended after the coordination service had reported that `failed` failed.
+/// Returns the cause for a rank `r` that ended after a reported failure of `failed`.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
 /// Adds the rank's exit status and output to the cause, unless a signal ended the rank.

@@ -21,7 +21,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Letters of other alphabets are left to the Python interpreter.
+// Accepts letters of other alphabets, which the Python interpreter checks.
 bool is_module(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c != '-' && c != '/' && c != ',' && c != '\x7f';

@@ -60,7 +60,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     auto const [p, rank] = alive_on(hosts_.at(n), r.name);
     if (!p) continue;
     held.push_back(r.name);
-    // The worker could not report the start while it was disconnected.
+    // The rank may have started while the worker was disconnected and could not report the start.
     if (r.pid != 0 && r.ended) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
     if (r.ended) {
       course_.rank_dead(*p, rank, *r.ended, now);
@@ -76,8 +76,8 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
   return kept;
 }
 
-// Handles ranks that the worker no longer has. They never started or are dead, because a worker
-// never forgets a living rank.
+// Handles ranks that the worker no longer has. These ranks never started or are dead, because a
+// worker never forgets a living rank.
 void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
   auto const alive = hosts_.at(n).alive;
   std::vector<rank_name> fresh;
@@ -92,8 +92,8 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
     rank_end gone{.name = name, .lease_ran_out = true};
     course_.rank_dead(*p, name.rank, gone, now);
   }
-  // Done last, because a dead rank may have ended the attempt, and stop orders precede start
-  // orders.
+  // This loop is last, because a dead rank may have ended the attempt, and stop orders precede
+  // start orders.
   for (auto const& name : fresh)
     if (auto* p = table_.find(name.program); p->goal == goal::run)
       attempts_.order_again(*p, name.rank);

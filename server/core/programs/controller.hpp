@@ -1,5 +1,6 @@
-// Programs and their life cycles, from submission to the end of the last attempt. No I/O: events
-// are the input; orders and changes are the output, which the coordinator executes.
+// Programs and their life cycles, from submission to the end of the last attempt. Performs no
+// I/O. Events are the input; the output consists of orders and changes, which the coordinator
+// executes:
 //
 //   submit, wish ─────────────┐                          ┌──► orders to workers (api/ranks.hpp)
 //   attached, away, reports ──┼──► course ──► attempts ──┤
@@ -7,10 +8,10 @@
 //                                    └──── placer, at the end of the step
 //
 // The next attempt begins only when every rank of the previous attempt is known to be dead. A rank
-// is dead if its worker has reported its end, has reconnected without it, or has not renewed its
-// lease in time. A worker kills its ranks before its lease expires.
+// is dead if its worker has reported the rank's end, has reconnected without the rank, or has not
+// renewed the lease in time. A worker kills its ranks before its lease expires.
 //
-// Owned by the coordinator; engine thread only. Limits: program_limits.
+// Owned by the coordinator; used only on the engine thread. The limits are program_limits.
 #pragma once
 
 #include <map>
@@ -31,16 +32,17 @@ class controller {
   controller(program_limits limits, std::uint64_t& last, ledger& resources)
       : limits_(limits), last_(last), ledger_(resources) {}
 
-  /// REQUIRES: the blob of the upload is present. Errors: INVALID_ARGUMENT with the field,
-  /// RESOURCE_EXHAUSTED.
+  /// Fails with INVALID_ARGUMENT (with the field) or RESOURCE_EXHAUSTED. REQUIRES: the blob of the
+  /// upload is present.
   result<program_reply> submit(time_point now, program_spec spec);
-  /// Errors: NOT_FOUND, FAILED_PRECONDITION.
+  /// Fails with NOT_FOUND if there is no such program, or with FAILED_PRECONDITION if its state
+  /// does not allow the change.
   status wish(time_point now, change_program const& what);
 
-  /// Restores programs. REQUIRES: called before all other members.
+  /// Restores programs. REQUIRES: no other member was called.
   void restore(time_point now, std::vector<restored_program>& all);
   /// Handles the arrival of a worker that runs programs. Returns the indices into `offer.held` of
-  /// the ranks that it keeps. Orders to the worker must follow the welcome message.
+  /// the ranks that the worker keeps. Orders to the worker must follow the welcome message.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
   /// Handles a stream that has ended, or that no longer belongs to the worker.
@@ -49,7 +51,7 @@ class controller {
 
   /// Returns the uploads of unfinished programs, and whether each is known to be present.
   std::map<std::string, bool> uploads() const;
-  /// Records which uploads are present. Programs with a missing upload wait.
+  /// Records which uploads are present. Programs wait while their upload is missing.
   void uploads_present(std::span<std::string const> there);
 
   /// Records a failure. Ignored while the attempt is being stopped.
@@ -60,7 +62,7 @@ class controller {
   void steps_reported(time_point now, program_steps_reported const& e);
 
   void tick(time_point now);
-  /// Starts waiting programs. REQUIRES: last call of a step.
+  /// Starts waiting programs. REQUIRES: this is the last call of a step.
   void place(time_point now) {
     if (!out_.changes.empty()) placer_.drop_ended();
     placer_.place(now);
@@ -68,20 +70,20 @@ class controller {
   time_point due() const;
   output const& pending_output() const { return out_; }
   void begin_step() { out_.clear(); }
-  /// Returns this step's changes as facts. REQUIRES: called after place().
+  /// Returns this step's changes as facts. REQUIRES: place() was called in this step.
   std::vector<fact> facts() const;
   /// Returns facts that remove all programs, for a deleted cluster.
   std::vector<fact> forget_all() const;
 
   bool knows(program_id id) const { return table_.find(id) != nullptr; }
-  // Views. NOT_FOUND errors contain the id. The caller sets `cluster`.
+  // Functions that return views. NOT_FOUND errors contain the id. The caller sets `cluster`.
   result<program_view> find(program_id id) const;
   result<std::vector<rank_view>> ranks(program_id id) const;
   /// Returns whether the program has ended or its ranks have been asked to end.
   bool ends(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
-  /// Returns the newest programs with ids below `before`; 0 means no limit. `text`, which may be
-  /// empty, is searched for in the id and, ignoring case, in the name.
+  /// Returns the newest programs with ids below `before`; 0 means no limit. `text` can be empty; it
+  /// is searched for in the id and, ignoring case, in the name.
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state,
                                  std::string_view text = {}) const;
@@ -98,20 +100,20 @@ class controller {
     std::uint64_t programs = 0, ranks = 0;
   };
   unfinished_programs unfinished_of(std::string_view submitter) const;
-  /// Returns whether the worker with this tunnel key has a rank of the attempt that is not known to
-  /// be dead.
+  /// Returns whether the worker with this tunnel key runs a rank of the attempt, or may still run a
+  /// rank.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
-  /// Returns the stream of the rank's worker, or nothing while the worker is disconnected. Errors:
-  /// NOT_FOUND; the message states what is known of the attempt.
+  /// Returns the stream of the rank's worker, or nothing while the worker is disconnected. Fails
+  /// with NOT_FOUND; the message states what is known about the attempt.
   result<stream_id> worker_of(rank_name const& rank) const;
   /// Returns the task, such as "worker:3", or an empty string if it is unknown.
   std::string task_of(rank_name const& rank) const;
 
-  /// Returns the first violated invariant between two steps, or an empty string.
+  /// Returns the first violated invariant, or an empty string. Must be called between two steps.
   std::string invalid() const;
 
  private:
-  /// A living rank on a host; null if there is no such rank.
+  /// A living rank on a host. The program is null if there is no such rank.
   struct found {
     program* of = nullptr;
     std::uint32_t rank = 0;

@@ -1,6 +1,6 @@
 // Restores programs from their facts. The workers of living ranks are disconnected. A rank
-// continues if its worker reconnects with it, and is ordered again if the worker never received the
-// order. It is dead when the worker's lease has expired.
+// continues if its worker reconnects and still runs the rank. A rank whose order the worker never
+// received is ordered again. A rank is dead when its worker's lease has expired.
 #include <algorithm>
 #include <utility>
 

@@ -10,7 +10,7 @@
 namespace muster::core::programs {
 namespace {
 
-// Attempts that are shorter delay the next attempt.
+// Attempts that are shorter than this delay the next attempt.
 constexpr duration quick = std::chrono::seconds(10);
 
 bool all_waited_for_ended(attempt const& a) {
@@ -61,7 +61,7 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
     judge(p, rank, how, now);
   else
     note_end_of_failed(p, rank, how);
-  // The other ranks may wait for this rank.
+  // The other ranks may be waiting for this rank.
   bool const early = !how.well() || (how.stopped && p.goal == goal::again);
   if (p.now.by_step && early) give_up_steps(p, now);
   if (p.now.alive == 0) close(p, now);
@@ -74,8 +74,8 @@ void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& 
       note_end(**cause, how);
 }
 
-// When a machine is lost, the other ranks fail before its lease expires. The cause is the loss, not
-// their errors.
+// When a machine is lost, the other ranks fail before its lease expires. The cause is the loss of
+// the machine, not the errors of the other ranks.
 void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped)
@@ -110,7 +110,7 @@ void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
   if (p.now.alive == 0) return;  // the caller closes the attempt
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
-  // With a notice, the ranks have time to agree on a step. Until the deadline, they receive at most
+  // A notice gives the ranks time to agree on a step. Until the deadline, the ranks receive at most
   // a signal that interrupts sleeps.
   p.now.by_step = p.noticed() && p.now.supports_step_stop;
   attempts_.stop(p, p.grace_at(now));

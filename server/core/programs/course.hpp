@@ -27,7 +27,7 @@ class course {
   /// REQUIRES: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// Errors: FAILED_PRECONDITION if the program's state does not allow the change.
+  /// Fails with FAILED_PRECONDITION if the program's state does not allow the change.
   status wish(program& p, change_program const& what, time_point now);
   void deadline(program& p, time_point now);
   /// Restarts the program after its ranks have ended by themselves.
@@ -40,7 +40,7 @@ class course {
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   static void note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how);
-  /// Stops the failed attempt. Another attempt follows if restarts are left.
+  /// Stops the failed attempt. Another attempt follows if the program can still be restarted.
   void fail(program& p, program_cause why, program_end as, time_point now);
   void end_attempt(program& p, goal then, time_point now);
   void close(program& p, time_point now);

@@ -17,11 +17,11 @@ struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
   std::vector<room> rooms;  // capacity of each host in `hosts`
-  bool few_ports = false;   // ports limit some capacities
+  bool few_ports = false;   // whether ports limit some capacities
 };
 
-/// Returns the workers that accept new ranks, ordered by task. If `avoid`, excludes hosts on which
-/// the program has failed.
+/// Returns the workers that accept new ranks, ordered by task. If `avoid` is true, excludes hosts
+/// on which the program has failed.
 fleet fleet_for(program const& p, host_table const& hosts, ledger const& resources,
                 program_limits const& limits, time_point now, fleet::amounts which, bool avoid);
 

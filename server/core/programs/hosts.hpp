@@ -1,13 +1,15 @@
 // Workers that run ranks, identified by the incarnation of their process. A worker is kept while
 // ranks may be alive on it, even if it is disconnected.
 //
-//   attached ──stream ends──► away ──the same process──► attached
-//      │                       │ └─lease expired: all its ranks are dead──► forgotten
-//      └────no rank is alive───┴──────────────────────────────────────────► forgotten when away
+// States of a worker:
+//
+//   connected ──stream ends──► disconnected ──the same process reconnects──► connected
+//                                │ └─the lease expires: all its ranks are dead──► forgotten
+//                                └───no rank is alive──► forgotten
 //
 // The server counts the lease slightly longer than the worker, because clock rates differ.
 //
-// Owned by the controller. Limited by the connected workers and by the ranks of all programs.
+// Owned by the controller. The number of connected workers and of ranks limits the table.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +57,13 @@ struct arrival {
 class host_table {
  public:
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
-  /// Restores a worker as disconnected, with a new lease. A known worker remains unchanged.
+  /// Restores a worker as disconnected, with a new lease. Leaves a known worker unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
-  /// Records that the stream has ended. Ignored if another stream has replaced it.
+  /// Records that the stream has ended. Ignored if another stream has replaced this stream.
   void worker_disconnected(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
-  /// Returns whether the remaining lease permits new ranks. Workers renew it every quarter.
+  /// Returns whether the remaining lease permits new ranks. Workers renew the lease after each
+  /// quarter.
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }
 
   host* find(stream_id stream);
@@ -94,7 +97,7 @@ class host_table {
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
   std::uint32_t alive_ = 0;
-  time_point due_ = never;  // unchanged when leases are renewed
+  time_point due_ = never;  // not updated when leases are renewed
 };
 
 }  // namespace muster::core::programs

@@ -10,7 +10,7 @@ namespace muster::core::programs {
 
 struct obstacle {
   enum class kind : std::uint8_t {
-    room,        ///< too few or too small workers
+    room,        ///< the workers are too few or too small
     resource,    ///< no worker has the amount for one task
     labels,      ///< no worker has the labels of a type
     per_worker,  ///< the `per_worker` limit is the only obstacle
@@ -20,8 +20,8 @@ struct obstacle {
   std::string text{};  // such as "gpu=4" or "zone=a, disk=ssd"
 };
 
-/// Returns why the program cannot start on idle workers. `without_ports` ignores the number of
-/// ports. REQUIRES: the program does not fit in `rooms`.
+/// Returns why the program does not fit in `rooms`, the capacities of idle workers. `without_ports`
+/// contains the capacities without the port limit. REQUIRES: the program does not fit in `rooms`.
 obstacle obstacle_of(program_spec const& spec, std::vector<room> const& rooms,
                      std::vector<room> const& without_ports);
 

@@ -25,7 +25,8 @@ struct share {
   std::uint32_t ranks = 0;
 };
 
-// Divides the group among workers. If it does not fit, returns an empty list and sets `missing`.
+// Divides the group among workers. If the group does not fit, returns an empty list and sets
+// `missing`.
 std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::vector<room>& rooms,
                           std::uint32_t& missing) {
   std::vector<share> shares;

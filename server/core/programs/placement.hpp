@@ -1,4 +1,4 @@
-// Plans where the ranks of a program run. A plan places either all ranks or no ranks.
+// Plans where the ranks of a program run. A plan places all ranks or none of them.
 //
 // Ranks that need no resources are spread evenly. Other ranks are placed on the workers with the
 // most capacity, so that few hosts are used. Ranks of a type are numbered in worker order.
@@ -30,10 +30,11 @@ struct placed_rank {
 
 struct placement {
   std::vector<placed_rank> ranks;  // indexed by rank; empty if the program does not fit
-  std::uint32_t would_fit = 0;     // number of minimum ranks that would fit
+  std::uint32_t would_fit = 0;     // how many of the minimum ranks would fit
 };
 
-/// Returns a plan with as many tasks of each type as fit, between its min and max.
+/// Returns a plan with as many tasks of each type as fit, within the minimum and maximum of the
+/// type.
 placement place(program_spec const& spec, std::vector<room> const& rooms);
 
 bool has_labels(named_texts const* has, named_texts const& wanted);
@@ -42,7 +43,7 @@ bool has_labels(named_texts const* has, named_texts const& wanted);
 /// name.
 std::vector<std::uint32_t> group_order(program_spec const& spec);
 
-/// Returns false, without a change, if an amount is missing.
+/// Subtracts the amounts. Returns false and changes nothing if an amount is missing.
 bool take(named_amounts& from, named_amounts const& amounts);
 void give_back(named_amounts& to, named_amounts const& amounts);
 

@@ -6,8 +6,8 @@
 
 namespace muster::core::programs {
 
-// Limits the ranks of each worker to its free ports, minus `more_ports`. A worker without ports
-// does not prevent a start on other workers.
+// Limits the ranks of each worker to its free ports, minus `more_ports`. A worker without free
+// ports does not prevent a start on other workers.
 fleet placer::collect_fleet(program const& p, time_point now, fleet::amounts which, bool avoid,
                             std::uint32_t more_ports) const {
   auto f = fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
@@ -24,7 +24,7 @@ fleet placer::collect_fleet(program const& p, time_point now, fleet::amounts whi
   return f;
 }
 
-// Only a complete plan shows which worker runs the first rank, which needs additional ports.
+// The first rank needs additional ports, and only a complete plan shows which worker runs it.
 bool placer::start_on(program& p, time_point now, bool avoid) {
   bool few_ports = false;
   for (auto const more_ports : {0u, attempts::ports_of_first}) {
@@ -107,7 +107,7 @@ void placer::release() {
   reserved_for_ = {};
 }
 
-// Sets the time at which waiting programs that depend on a time are tried again.
+// Sets the time at which programs that wait for a point in time are tried again.
 void placer::note_times(std::vector<program*> const& waiting, time_point now) {
   wake_ = never;
   for (auto* p : waiting) {
@@ -151,7 +151,7 @@ void placer::place(time_point now) {
     ++tries;
   }
   next_check_at_ = now + search_interval;
-  // After a change, each other program is tried once, even without a further event.
+  // After a change, each of the other programs is tried once, even without a further event.
   bool const all = passed > others;
   left_ = all ? 0 : left_ - std::min(passed - 1, left_);
   turn_ = all ? 0 : (turn_ + passed - 1) % others;

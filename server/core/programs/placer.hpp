@@ -1,4 +1,4 @@
-// Finds workers for waiting programs, by priority and then in turn (shares.hpp).
+// Finds workers for waiting programs, by priority and then by turn (see shares.hpp).
 //
 // Resources that become free are reserved for the first program that fits only on idle workers.
 // Otherwise, closures and other programs could starve it. At most one program has a reservation,
@@ -57,7 +57,8 @@ class placer {
   void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
-  /// Maximum number of failed placements per search: the first program, and other programs in turn.
+  /// Maximum number of failed placements per search: for the first program, then for others in
+  /// turn.
   static constexpr std::size_t tries_max = 16;
   /// Pause after an unsuccessful search, because a search visits all workers.
   static constexpr duration search_interval = std::chrono::milliseconds(10);
@@ -72,7 +73,7 @@ class placer {
   spares spares_;
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
-  std::size_t turn_ = 0;  // next program to try, after the first
+  std::size_t turn_ = 0;  // next program to try after the first program
   std::size_t left_ = 0;  // programs not tried since the last change
   bool search_requested_ = false;
   std::uint64_t seen_ = 0;

@@ -1,7 +1,7 @@
 // Ports on which ranks listen. The server assigns them, so that all ranks know them before they
 // start. Workers on the same machine share its ports.
 //
-// Owned by the controller. Limit: 64 Ki ports per address.
+// Owned by the controller. Contains at most 65,536 ports per address.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class port_table {
   /// `rest` is the time until a released port can be assigned again.
   explicit port_table(duration rest) : rest_(rest) {}
 
-  /// Returns nothing if all ports in the range are in use or resting. REQUIRES: first <= last.
+  /// Assigns a port. Returns nothing if all ports in the range are in use or resting. REQUIRES:
+  /// first <= last.
   std::optional<std::uint16_t> take(std::string const& address, std::uint16_t first,
                                     std::uint16_t last, time_point now);
   /// Returns the number of free ports, but at most `enough`.

@@ -24,14 +24,14 @@ struct rank {
   std::uint32_t group = 0;  // index into spec->tasks
   std::uint32_t index = 0;
   host_number on{};
-  core::incarnation process{};  // incarnation of the worker; remains valid after `on`
+  core::incarnation process{};  // incarnation of the worker; remains valid when `on` no longer is
   std::uint16_t port = 0;
-  bool alive = true;      // the rank is not known to be dead
-  bool started = false;   // the worker has reported the start
-  bool taken = false;     // resources are reserved on the worker's current stream
-  bool serves = false;    // the program does not wait for its end
-  bool well = false;      // ended with status 0
-  bool restored = false;  // may have started before this server process
+  bool alive = true;      // false once the rank is known to be dead
+  bool started = false;   // whether the worker has reported the start
+  bool taken = false;     // whether resources are reserved on the worker's current stream
+  bool serves = false;    // whether the program ends without waiting for this rank
+  bool well = false;      // whether the rank ended with status 0
+  bool restored = false;  // whether the rank may have started before this server process
   rank_view seen{};
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
@@ -54,15 +54,15 @@ struct attempt {
   std::vector<rank> ranks;
   std::vector<std::pair<std::string, std::uint16_t>> ports;
   std::uint32_t alive = 0, started = 0;
-  bool supports_step_stop = false;  // the ranks can be asked to end after a step
-  /// The ranks were asked to end after a step and received no signal.
+  bool supports_step_stop = false;  // whether the ranks can be asked to end after a step
+  /// Whether the ranks were asked to end after a step, without a signal.
   bool by_step = false;
   std::optional<coordination_failure> trouble{};
   std::optional<core::hang> hang{};
   program_attempt_view about{};
 };
 
-/// Where a rank of an earlier attempt ran and has its log.
+/// The place where a rank of an earlier attempt ran and left its log.
 struct seat {
   core::incarnation process{};
   std::uint32_t group = 0;
@@ -73,7 +73,7 @@ struct seat {
 struct ended_attempt {
   program_attempt_view about{};
   std::vector<seat> seats{};
-  /// Limit for all earlier attempts of a program. Above this limit, the oldest seats are dropped.
+  /// Maximum seats of a program's earlier attempts. Above this limit, the oldest seats are dropped.
   static constexpr std::size_t seats_max = 8'192;
 };
 
@@ -81,7 +81,7 @@ struct placement_search_result {
   std::uint32_t would_fit = 0;
   bool looked = false;  // if false, the following members are not set
   bool fits_when_idle = false;
-  obstacle never{};  // why it does not fit on idle workers
+  obstacle never{};  // why the program does not fit on idle workers
   std::uint32_t workers = 0;
   bool pauses = false;
   bool lacks_ports = false;
@@ -99,7 +99,7 @@ struct program {
   std::uint32_t quick_ends = 0;  // consecutive attempts that ended quickly
   std::map<std::string, std::uint32_t> failures{};
   std::optional<program_cause> cause{};
-  /// Step before which the ranks must not stop. Also applies to later attempts.
+  /// Step before which the ranks must not stop. The step also applies to later attempts.
   std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
   time_point not_before{};          // earliest start of the next attempt
@@ -113,8 +113,8 @@ struct program {
     return state == program_state::pending ||
            (state == program_state::restarting && now.alive == 0);
   }
-  /// Returns the grace period of ranks that are asked to end now. With a notice, it lasts until the
-  /// deadline.
+  /// Returns the grace period of ranks that are asked to end now. With a notice, the grace period
+  /// lasts until the deadline.
   duration grace_at(time_point now) const {
     if (goal == programs::goal::again) return spec->restart_grace;
     if (!noticed()) return spec->grace;
@@ -124,7 +124,7 @@ struct program {
     return goal == programs::goal::fail && cause && cause->kind == cause_kind::deadline &&
            spec->notice > duration{};
   }
-  /// Returns `never` if there is no deadline.
+  /// Returns `never` if the program has no deadline.
   time_point asked_to_end() const {
     return spec->deadline == duration{} ? never : created + spec->deadline - spec->notice;
   }

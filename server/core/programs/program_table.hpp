@@ -1,6 +1,6 @@
 // Programs by id, by idempotency key and in waiting order.
 //
-// Owned by the controller. Limits: program_limits::programs_max, finished_max.
+// Owned by the controller. The limits are program_limits::programs_max and finished_max.
 #pragma once
 
 #include <map>

@@ -17,7 +17,8 @@ struct submitter {
   time_point last_begun{};       // start of the newest attempt of all its programs
   std::deque<program*> queue{};  // programs of the current priority, oldest first
 
-  /// Sort key, smallest first: waited for less than an hour, ranks per weight, age.
+  /// Sort key, smallest first: whether the submitter waited for less than an hour, ranks per
+  /// weight, and age.
   using turn = std::tuple<bool, double, program_id>;
   turn next(time_point now) const {
     auto const& p = *queue.front();
@@ -58,7 +59,7 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
     auto const priority = (*first)->spec->priority;
     auto const end = std::find_if(first, waiting.end(),
                                   [&](program const* p) { return p->spec->priority != priority; });
-    // The other programs cannot start now, even if it is their turn.
+    // Programs that pause or lack their upload cannot start now, even if it is their turn.
     auto const able = std::stable_partition(
         first, end, [now](program const* p) { return p->not_before <= now && !p->lacks_upload(); });
     for (auto it = first; it != able; ++it) known[by(*it)].queue.push_back(*it);

@@ -1,6 +1,6 @@
 // Turns among programs of equal priority. The submitter with the fewest ranks, relative to the
-// weight of its oldest waiting program, is next. A submitter without a start for an hour comes
-// first, so that short programs cannot starve it.
+// weight of its oldest waiting program, is next. A submitter whose programs have not started for an
+// hour comes first, so that short programs cannot starve them.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace muster::core::programs {
 
-/// Orders waiting programs by turn, assuming that all previous programs in the order start. Within
-/// a priority, programs that pause or lack their upload are last. REQUIRES: `waiting` is ordered by
-/// priority, then by age.
+/// Orders waiting programs by turn. Each turn assumes that all previous programs in the order
+/// start. Within a priority, programs that pause or lack their upload are last. REQUIRES: `waiting`
+/// is ordered by priority, then by age.
 std::vector<program*> in_turn(std::vector<program*> waiting,
                               std::map<program_id, program> const& all, time_point now);
 

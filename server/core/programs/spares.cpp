@@ -44,7 +44,7 @@ std::size_t spares::count() const {
   return sum;
 }
 
-// Returns how many more ranks and spares the program may have on the worker.
+// Returns how many additional ranks and spares the program can have on the worker.
 std::uint32_t spares::left(program const& p, host_number n) const {
   if (p.spec->per_worker == 0) return limits_.worker_ranks_max;
   auto const& ranks = p.now.ranks;
