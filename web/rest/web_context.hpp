@@ -11,7 +11,6 @@
 namespace muster::web {
 
 class asset_store;
-class documentation;
 class websocket_hub;
 struct web_metrics;
 
@@ -19,8 +18,7 @@ struct web_context {
   web_options const& options;
   engine_link& engine;
   std::vector<route> const& routes;
-  asset_store const& assets;
-  documentation& docs;
+  asset_store& assets;
   web_metrics& metrics;
   websocket_hub& sockets;
   sign_in_table sign_ins{};

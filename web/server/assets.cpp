@@ -130,8 +130,9 @@ bool is_page_route(std::string_view path) {
   return false;
 }
 
-std::optional<response> asset_store::find(request const& r) const {
+std::optional<response> asset_store::find(request const& r) {
   if (!r.path.starts_with('/')) return {};
+  if (auto page = docs_.find(r)) return page;
   // Browsers request the icon for JSON responses as well.
   auto const path = is_page_route(r.path)      ? index_path
                     : r.path == "/favicon.ico" ? std::string_view("/icon.svg")

@@ -1,5 +1,5 @@
-// The dashboard's files: embedded in the binary, or, for development, read from a directory.
-// Read-only, web thread.
+// The dashboard's files: embedded in the binary, or, for development, read from a directory; and
+// the documentation site. Web thread.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "web/http/http.hpp"
+#include "web/server/documentation.hpp"
 
 namespace muster::web {
 
@@ -24,16 +25,19 @@ std::span<embedded_asset const> embedded_assets();
 
 class asset_store {
  public:
-  /// If `directory` is not empty, files are served from it, and its manifest.json is read for each
-  /// request.
-  explicit asset_store(std::string directory) : directory_(std::move(directory)) {}
+  /// @param directory if not empty, the dashboard's files are served from it, and its manifest.json
+  /// is read for each request
+  /// @param docs directory of the documentation site; empty if there is none
+  explicit asset_store(std::string directory, std::string docs = {})
+      : directory_(std::move(directory)), docs_(std::move(docs)) {}
 
   /// Returns the file at the request's path, the dashboard if the path is one of its routes, or
   /// nothing.
-  std::optional<response> find(request const& r) const;
+  std::optional<response> find(request const& r);
 
  private:
   std::string const directory_;
+  documentation docs_;
 };
 
 /// Returns true for paths that the dashboard routes itself, such as "/tasks/worker/3".

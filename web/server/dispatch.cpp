@@ -137,15 +137,10 @@ response page_not_found(std::string_view path) {
   return r;
 }
 
-std::optional<response> page_at(web_context& context, request const& req) {
-  if (auto document = context.docs.find(req)) return document;
-  return context.assets.find(req);
-}
-
 response page_or_404(web_context& context, request const& req) {
   bool const api = req.path.starts_with("/api/") || req.path == "/api";
   if (!api)
-    if (auto page = page_at(context, req)) return std::move(*page);
+    if (auto page = context.assets.find(req)) return std::move(*page);
   bool const looks = req.method == "GET" || req.is_head();
   if (!api && looks && lower(req.accept).find("text/html") != std::string::npos)
     return page_not_found(req.path);
@@ -197,7 +192,7 @@ coro::task<response> checked(web_context& context, exchange& ex) {
   }
   if (found.allow.empty() && (req.method == "GET" || req.method == "HEAD"))
     co_return page_or_404(context, req);
-  if (found.allow.empty() && page_at(context, req)) found.allow = "GET, HEAD, OPTIONS";
+  if (found.allow.empty() && context.assets.find(req)) found.allow = "GET, HEAD, OPTIONS";
   if (found.allow.empty()) co_return page_or_404(context, req);
   if (req.method == "OPTIONS") {
     auto r = no_content();

@@ -26,7 +26,6 @@
 #include "web/server/client_stream.hpp"
 #include "web/server/connection.hpp"
 #include "web/server/descriptor_reserve.hpp"
-#include "web/server/documentation.hpp"
 #include "web/server/tls_contexts.hpp"
 
 namespace muster::web {
@@ -77,10 +76,9 @@ struct web_server::impl {
       : options(std::move(o)),
         link(context, engine, options.timeouts.engine),
         routes(all_routes()),
-        assets(options.dashboard_dir),
-        docs(options.docs_dir),
+        assets(options.dashboard_dir, options.docs_dir),
         sockets(context, options, link, metrics),
-        shared{options, link, routes, assets, docs, metrics, sockets},
+        shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
         tls(options.tls.files, options.tls.client_required),
@@ -274,8 +272,7 @@ struct web_server::impl {
   web_metrics metrics;
   engine_link link;
   std::vector<route> const routes;
-  asset_store const assets;
-  documentation docs;
+  asset_store assets;
   websocket_hub sockets;
   web_context shared;
   connection_set connections;
