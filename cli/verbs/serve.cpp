@@ -72,6 +72,17 @@ void add_tls(CLI::App& verb, server::tls_settings& s) {
            "submitter, worker or admin; repeatable");
 }
 
+void add_pages(CLI::App& verb, web::web_options& o) {
+  add_value(verb, "--allowed-host", o.allowed_hosts, "NAME", "Accept this name in Host headers");
+  add_value(verb, "--allowed-origin", o.allowed_origins, "ORIGIN",
+            "Allow pages of this origin to change state");
+  add_value(verb, "--docs-dir", o.docs_dir, "DIR",
+            "Serve the documentation site in this directory at /docs/ (default: the site that was "
+            "installed with this program)");
+  add_value(verb, "--dashboard-dir", o.dashboard_dir, "DIR",
+            "Serve the dashboard from this directory (for developers)");
+}
+
 void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--grpc", c.grpc,
                "Address for workers and gRPC clients; port 0: any free port");
@@ -96,8 +107,10 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "Send alerts to these addresses, in the format of Slack's incoming webhooks");
   add_value(verb, "--webhook-secret-file", c.webhooks.secret_file, "FILE",
             "Secret that signs alerts (header X-Muster-Signature); at least 16 bytes");
-  add_value(verb, "--webhook-ca", c.webhooks.ca, "FILE",
-            "Certificate authorities of the --webhook addresses, PEM (default: the system's)");
+  add_value(
+      verb, "--webhook-ca", c.webhooks.ca, "FILE",
+      "PEM file with the certificate authorities that verify the --webhook servers (default: the "
+      "system's)");
   add_value(verb, "--page-url", c.webhooks.page, "URL",
             "Address of the dashboard, for links in alerts that are sent");
   add_store(verb, c.store);
@@ -143,15 +156,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_list(verb, "--proxy-from", c.connections.proxy_from, "NET[,NET...]",
            "Trust PROXY headers (version 2) from relays in these networks, on all ports, as the "
            "client's address");
-  add_value(verb, "--allowed-host", c.web.allowed_hosts, "NAME",
-            "Accept this name in Host headers");
-  add_value(verb, "--allowed-origin", c.web.allowed_origins, "ORIGIN",
-            "Allow pages of this origin to change state");
-  add_value(verb, "--docs-dir", c.web.docs_dir, "DIR",
-            "Serve the documentation site in this directory at /docs/ (default: the site that was "
-            "installed with this program)");
-  add_value(verb, "--dashboard-dir", c.web.dashboard_dir, "DIR",
-            "Serve the dashboard from this directory (for developers)");
+  add_pages(verb, c.web);
 }
 
 // The environment variable of the repeatable flag --cluster contains several clusters, separated by
@@ -216,6 +221,36 @@ std::vector<std::string> jobs_of(std::string const& text) {
   return jobs;
 }
 
+void add_value_limits(CLI::App& verb, server::configuration& c) {
+  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max,
+            "Maximum size of the values in memory");
+  add_duration(verb, "--value-age", c.core.value_age,
+               "How long finished jobs and held values are kept; 0: no limit");
+  add_count(verb, "--session-values-max", c.core.session_values_max,
+            "Maximum number of values that one session can hold; 0: no limit");
+  add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
+            "Maximum size of the values that one session can hold; 0: no limit");
+  add_count(verb, "--session-rows-max", c.core.session_rows_max,
+            "Number of the newest ended closures of a session that remain listed; 0: none");
+  add_count(verb, "--session-failures-max", c.core.session_failures_max,
+            "Number of the newest failed closures of a session that also remain listed; 0: none");
+  add_bytes(verb, "--session-rows-bytes-max", c.core.session_rows_bytes_max,
+            "Maximum size of the listed closures of all sessions");
+  add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
+            "Maximum size of the workers' activity in the last hour");
+  add_value(verb, "--spill-dir", c.spill_dir, "DIR",
+            "Directory for values that exceed --spill-above; emptied at start and stop");
+  add_bytes(
+      verb, "--spill-above", c.core.spill_above,
+      "Maximum size of the values in memory before the oldest are written to --spill-dir; 0: half "
+      "of --value-bytes-max");
+  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max,
+            "Maximum size of the values in --spill-dir");
+  add_bytes(verb, "--blob-bytes-max", c.blobs.bytes_max,
+            "Maximum size of blobs: large arguments, values and callables. They are stored in "
+            "--data-dir, else in --spill-dir, else in the directory for temporary files");
+}
+
 void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--heartbeat-timeout", c.core.heartbeat_timeout,
                "Time without a message after which a worker is lost");
@@ -278,35 +313,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
             "Maximum number of closures on one worker, running or waiting");
   add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
             "Number of lost workers or processes after which a closure fails; 0: no limit");
-  add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max,
-            "Maximum size of the values in memory");
-  add_duration(verb, "--value-age", c.core.value_age,
-               "How long finished jobs and held values are kept; 0: no limit");
-  add_count(verb, "--session-values-max", c.core.session_values_max,
-            "Maximum number of values that one session can hold; 0: no limit");
-  add_bytes(verb, "--session-value-bytes-max", c.core.session_value_bytes_max,
-            "Maximum size of the values that one session can hold; 0: no limit");
-  add_count(verb, "--session-rows-max", c.core.session_rows_max,
-            "Number of the newest ended closures of a session that remain listed; 0: none");
-  add_count(verb, "--session-failures-max", c.core.session_failures_max,
-            "Number of the newest failed closures of a session that also remain listed; 0: none");
-  add_bytes(verb, "--session-rows-bytes-max", c.core.session_rows_bytes_max,
-            "Maximum size of the listed closures of all sessions");
-  add_bytes(verb, "--activity-bytes-max", c.core.activity_bytes_max,
-            "Maximum size of the workers' activity in the last hour");
-  add_value(verb, "--spill-dir", c.spill_dir, "DIR",
-            "Directory for values that exceed --spill-above; emptied at start and stop");
-  add_bytes(
-      verb, "--spill-above", c.core.spill_above,
-      "Maximum size of the values in memory before the oldest are written to --spill-dir; 0: half "
-      "of --value-bytes-max");
-  add_bytes(verb, "--spill-bytes-max", c.core.spill_bytes_max,
-            "Maximum size of the values in --spill-dir");
-  add_bytes(verb, "--blob-bytes-max", c.blobs.bytes_max,
-            "Maximum size of blobs: large arguments, values and callables. They are stored in "
-            "--data-dir, "
-            "else in "
-            "--spill-dir, else in the directory for temporary files");
+  add_value_limits(verb, c);
   add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Maximum size of an HTTP request body");
   add_count(verb, "--connections-max", c.web.connections_max,
             "Maximum number of HTTP connections at the same time");

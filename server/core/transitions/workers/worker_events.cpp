@@ -29,6 +29,22 @@ bool builds_a_troubled_value(component_builds const& builds, task_row const& t) 
 
 }  // namespace
 
+muster::result<std::vector<function_id>> worker_events::functions_of(worker_spec const& spec) {
+  auto const limit = core_.step.config.functions_per_worker_max;
+  if (spec.functions.size() > limit)
+    return status{code::resource_exhausted,
+                  "the worker declares " + std::to_string(spec.functions.size()) +
+                      " functions; the limit is " + std::to_string(limit)};
+  std::vector<function_id> ids;
+  for (auto const& f : spec.functions) {
+    auto const id = core_.book.functions.intern(f);
+    if (!id) return id.error();
+    ids.push_back(*id);
+    core_.book.functions[*id].ever_had = true;
+  }
+  return ids;
+}
+
 worker_events::newcomer worker_events::attach(worker_attached& e) {
   auto const refuse = [&](status why, bool final = false) {
     core_.step.fx.disconnects.push_back({e.stream, std::move(why), final});
@@ -37,18 +53,8 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
   check(!core_.registry.find(e.stream), "a stream must not attach twice");
   auto& spec = e.spec;
-  if (spec.functions.size() > core_.step.config.functions_per_worker_max)
-    return refuse(
-        {code::resource_exhausted, "the worker declares " + std::to_string(spec.functions.size()) +
-                                       " functions; the limit is " +
-                                       std::to_string(core_.step.config.functions_per_worker_max)});
-  std::vector<function_id> ids;
-  for (auto const& f : spec.functions) {
-    auto const id = core_.book.functions.intern(f);
-    if (!id) return refuse(id.error());
-    ids.push_back(*id);
-    core_.book.functions[*id].ever_had = true;
-  }
+  auto const ids = functions_of(spec);
+  if (!ids) return refuse(ids.error());
   auto const row = core_.registry.tasks.admit(core_.step.now, spec, [this](std::string const& job) {
     return building_.expected_tasks(job);
   });
@@ -101,12 +107,12 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   on_state_attached(t);
   core_.registry.serve(w);
   core_.step.fx.changes.workers.push_back({w.number, true, t.job, t.index, t.spec.slots});
-  t.functions = ids;
+  t.functions = *ids;
 
   auto& slots = core_.scheduler.add(slots_of(w, old));
   building_.expect_components(w);
   core_.scheduler.reconsider(slots);
-  core_.scheduler.place(slots, ids);
+  core_.scheduler.place(slots, *ids);
   count(w);
   core_.step.fx.welcomes.push_back({w.stream,
                                     t.job,

@@ -64,6 +64,8 @@ class worker_events {
   void retract_prefetched(worker& w);
 
  private:
+  /// Returns the ids of the worker's functions; new names get an id.
+  muster::result<std::vector<function_id>> functions_of(worker_spec const& spec);
   void on_connection_lost(worker& w, std::string why);
   void blame(worker& w, slot c);
   void forgive(task_row& t);
