@@ -118,7 +118,8 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
     auto const era = enumerator_named<coordination::torch_era>(value);
     if (!era)
       return wrong(
-          part, "write A (PyTorch 1.13 or 2.0) or B (2.1); newer versions announce their protocol");
+          part,
+          "specify A (PyTorch 1.13 or 2.0) or B (2.1); newer versions announce their protocol");
     spec.torch = *era;
     return {};
   }

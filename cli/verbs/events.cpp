@@ -83,7 +83,7 @@ void add_events(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run_events);
   verb->add_flag("--follow", o->follow, "Print further events as they happen");
-  add_value(*verb, "--after", o->after, "N", "Print only events with a greater number");
+  add_value(*verb, "--after", o->after, "N", "Print only events whose number is greater than N");
   add_time_range(*verb, o->when, "Also print events from before the start of the server");
   for (auto const* time : {"--from", "--to"})
     verb->get_option(time)->excludes("--follow")->excludes("--after");

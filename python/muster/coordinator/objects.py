@@ -129,7 +129,7 @@ class SessionObjects(Calls):
 
     def _ask(self, message: Any) -> Any:
         if self._on_reader():
-            raise RuntimeError("a callback cannot create or find objects, because its thread receives the answer; "
+            raise RuntimeError("a callback cannot create or find objects, because it runs on the thread that receives the answer; "
                                "use a thread of your own")
         asked = Asked(message)
         with self._lock:

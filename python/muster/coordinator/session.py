@@ -117,7 +117,7 @@ class Session(SessionWaits):
         """
         as_text("name", name)
         if self._is_reading():
-            raise RuntimeError("a callback cannot create values of workers, because its thread receives the answer; "
+            raise RuntimeError("a callback cannot create values of workers, because it runs on the thread that receives the answer; "
                                "use a thread of your own")
         with self._lock:
             self._throw_if_over()

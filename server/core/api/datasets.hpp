@@ -1,3 +1,4 @@
+// Datasets: what clients declare, and the results of their requests for splits.
 #pragma once
 
 #include <cstdint>

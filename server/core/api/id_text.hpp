@@ -1,3 +1,4 @@
+// Texts of identifiers. Pure functions.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Derives the cause of a failed attempt from the ends of its ranks. Pure functions.
 #pragma once
 
 #include <optional>

@@ -1,3 +1,4 @@
+// Why a waiting program cannot be placed, by worker. Pure.
 #pragma once
 
 #include <cstdint>

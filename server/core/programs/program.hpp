@@ -1,3 +1,4 @@
+// State of a program: its attempts, ranks and placement. Owned by the controller.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Texts about reasons of failures and releases. Pure functions.
 #pragma once
 
 #include <string>

@@ -172,7 +172,7 @@ void add_machine_routes(std::vector<route>& to) {
           .with(
               {{"cluster", query_kind::text, "only machines of this cluster"},
                {"task", query_kind::text, "only the machine of this worker, such as worker:3"},
-               {"host", query_kind::text, "only machines of this host"},
+               {"host", query_kind::text, "only the machine with this host name"},
                {"samples", query_kind::number,
                 "number of samples from the last hour to include for each machine, one per 5 s; "
                 "limits a page to 50 machines",
