@@ -139,7 +139,7 @@ TEST(function, argument_errors_name_position_and_type) {
       {R"([1,[]])", "argument 2 (s): expected a string, got an array"},
       {R"([1,"a",3])", "argument 3 (b): expected a boolean, got a number 3"},
       {R"([1])", "argument 2 (s) of 3 is missing"},
-      {R"([1,"a",true,4])", "takes at most 3 arguments, 4 given"},
+      {R"([1,"a",true,4])", "takes at most 3 arguments, 4 were given"},
       {R"({"args":[1],"kwargs":{"x":2}})", "takes no argument named 'x'"},
       {R"({"args":[1],"kwargs":{"i":2}})", "argument 'i' is given twice"},
       {R"("a")", "arguments must be an array, or an object with args and kwargs"},

@@ -102,8 +102,8 @@ TEST(make_resolver, error_for_unknown_text_lists_the_known_values) {
 }
 
 TEST(make_resolver, values_that_do_not_fit_are_refused) {
-  EXPECT_EQ(fault("simple"), "simple: it needs JSON or @FILE; write simple:JSON or @FILE");
-  EXPECT_EQ(fault("file:"), "file: it needs FILE; write file:FILE");
+  EXPECT_EQ(fault("simple"), "simple: missing JSON or @FILE; write simple:JSON or @FILE");
+  EXPECT_EQ(fault("file:"), "file: missing FILE; write file:FILE");
   EXPECT_EQ(fault("sagemaker:port"), "sagemaker: the key port has no value; write port=…");
   EXPECT_EQ(fault("sagemaker:port=1;port=2"), "sagemaker: the key port is given twice");
   EXPECT_EQ(fault("sagemaker:port=65536"),

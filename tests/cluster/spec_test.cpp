@@ -105,7 +105,8 @@ TEST(spec, its_limits_hold) {
     tasks["a"].emplace_hint(tasks["a"].end(), i, "h");
     tasks["b"].emplace_hint(tasks["b"].end(), i, "h");
   }
-  EXPECT_EQ(fault_of([&] { (void)spec_of(tasks); }), "more than 1000000 tasks, which is the limit");
+  EXPECT_EQ(fault_of([&] { (void)spec_of(tasks); }),
+            "the cluster has more than 1000000 tasks, which is the limit");
 }
 
 TEST(spec, equal_specs_compare_equal) {

@@ -139,7 +139,7 @@ TEST(clusters, names_tasks_missing_at_a_barrier) {
   EXPECT_CONTAINS(c.run({"barriers", "show", "step/1", "--output", "json"}).out,
                   "\"arrivals\":[{\"task\":\"/job:worker/task:0\",\"came_ms\":");
   auto const tasks = c.run({"tasks"});
-  EXPECT_CONTAINS(tasks.out, "waits for barrier step/1");
+  EXPECT_CONTAINS(tasks.out, "is waiting for barrier step/1");
   auto const events = c.run({"events", "--output", "json"});
   EXPECT_CONTAINS(events.out, "\"cluster\":\"train\"");
   EXPECT_CONTAINS(c.run({"barriers", "cancel", "step/1"}).out, "is cancelled");

@@ -128,8 +128,7 @@ TEST_F(clusters_of_programs, torch_store_is_restarted_by_each_attempt_and_closed
   EXPECT_EQ(told[0].kind, "program_without_store");
   EXPECT_EQ(told[0].text,
             "attempt 1 of 'train': rank 0 provides the TCPStore, because the version of a worker "
-            "does not support "
-            "without 'store'");
+            "does not support 'store'");
 }
 
 TEST_F(clusters_of_programs, are_not_for_attempts_without_tunnels) {

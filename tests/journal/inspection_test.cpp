@@ -177,7 +177,7 @@ TEST(inspection, notes_entries_that_a_server_would_skip) {
   auto const c = checked(t / "d");
   ASSERT_TRUE(c.has_value());
   ASSERT_EQ(c->notes.size(), 1u);
-  EXPECT_NE(c->notes[0].find("1 entry belongs to missing clusters"), std::string::npos);
+  EXPECT_NE(c->notes[0].find("1 entry belongs to clusters that do not exist"), std::string::npos);
 }
 
 TEST(inspection, notes_a_torn_last_write) {

@@ -95,7 +95,7 @@ TEST_F(native_stacks_of_a_child, stopped_process_has_stacks_and_stays_stopped) {
   ::kill(pid, SIGSTOP);
   await_state(pid, 'T');
   EXPECT_NE(frames().find("waits_for_a_byte(int)"), std::string::npos);
-  EXPECT_EQ(state_of(pid), 'T');
+  await_state(pid, 'T');
   ::kill(pid, SIGCONT);
   await_state(pid, 'S');
 }

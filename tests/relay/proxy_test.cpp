@@ -98,7 +98,7 @@ TEST(proxy, invalid_flags_are_reported) {
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,a:2"},
             "two servers have the HTTP address a:8477");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b:1", "--upstream-http", "a:2"},
-            "--upstream-http names 1 addresses and --upstream 2");
+            "--upstream-http lists 1 addresses and --upstream 2");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--held-max", "0"}, "--held-max");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1", "--hold-max", "0"}, "--hold-max");
   complains({"--listen", "192.0.2.1:0", "--insecure", "--upstream", "a:1"},

@@ -98,7 +98,7 @@ TEST_F(secured, proxy_without_the_required_certificate_reports_it) {
   c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
            pem("ca.pem"), "--tls-client-required"});
   auto& without = proxy(plain({"--upstream-tls", "--ca", pem("ca.pem")}));
-  EXPECT_TRUE(without.says("no server leads"));
+  EXPECT_TRUE(without.says("no server is the leader"));
   EXPECT_TRUE(without.says("certificate required"));
   auto& stranger = proxy(plain({"--upstream-tls"}));
   EXPECT_TRUE(stranger.says("the server's certificate was rejected"));
@@ -124,7 +124,7 @@ TEST_F(secured, replaced_certificate_is_used_for_new_connections) {
   auto const cert = c.write("shown.pem", read_file(c.file("other") / "worker.pem")).string();
   auto const key = c.write("shown.key", read_file(c.file("other") / "worker.key")).string();
   auto& p = proxy(plain({"--ca", pem("ca.pem"), "--cert", cert, "--key", key}));
-  EXPECT_TRUE(p.says("no server leads"));
+  EXPECT_TRUE(p.says("no server is the leader"));
   c.write("shown.key", read_file(pem("worker.key")));
   c.write("shown.pem", read_file(pem("worker.pem")));
   EXPECT_TRUE(p.says("the leader is"));

@@ -298,7 +298,7 @@ TEST_F(relay_test, stops_with_connections_in_every_state) {
   auto relayed = client();
   auto s = accept(a);
   a.status = 503;
-  await_line("no server leads");
+  await_line("no server is the leader");
   auto held = client();
   stop();
   EXPECT_EQ(read_end(relayed), asio::error::connection_reset);

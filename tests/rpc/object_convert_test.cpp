@@ -29,7 +29,7 @@ TEST(object_convert, calls_are_rows_of_columns) {
   EXPECT_EQ(calls[1].method, "add");
   EXPECT_EQ(calls[1].args.view(), "1");
   r.add_method("one more");
-  EXPECT_NE(wrong(r).find("equal length"), std::string::npos);
+  EXPECT_NE(wrong(r).find("must have the same length"), std::string::npos);
 }
 
 TEST(object_convert, numbers_must_ascend) {

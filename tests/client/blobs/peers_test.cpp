@@ -240,7 +240,7 @@ TEST_F(peers, memory_is_not_reused_until_the_peer_has_received_it) {
 TEST_F(peers, value_of_an_unexpected_size_is_refused) {
   gives->expect(ticket, name);
   EXPECT_EQ(take(holder(ticket), name, 7), "");
-  EXPECT_NE(why.find("it has 5000000 bytes, not 7"), why.npos) << why;
+  EXPECT_NE(why.find("the value has 5000000 bytes, not 7"), why.npos) << why;
 }
 
 TEST_F(peers, only_the_given_certificate_is_trusted_over_tls) {
@@ -290,7 +290,7 @@ TEST(peer_addresses, invalid_addresses_are_named) {
        {std::pair(blobs_options{.transfer_listen = ":1"},
                   "blobs_options.transfer_listen: expected"),
         {blobs_options{.transfer_advertise = std::string(291, 'a')},
-         "blobs_options.transfer_advertise: it has 291 bytes, the limit is 290"}})
+         "blobs_options.transfer_advertise: the address has 291 bytes, the limit is 290"}})
     try {
       blobs const made(o);
       ADD_FAILURE() << why;

@@ -172,7 +172,8 @@ TEST_F(hosted, repeats_the_failure_of_a_constructor) {
     auto const h = read_reports(s, 0, 1);
     ASSERT_EQ(h.failed.size(), 1u);
     EXPECT_EQ(h.failed[0].kind(), v1::STALE_HANDLE);
-    EXPECT_EQ(h.failed[0].message(), "this C++ worker has no class 'python:3.11'; it has: Tally");
+    EXPECT_EQ(h.failed[0].message(),
+              "this C++ worker has no class 'python:3.11'; its classes are: Tally");
   };
   run({none, none});
 }

@@ -70,7 +70,7 @@ TEST_F(objects, method_exception_is_reported_to_the_caller) {
 TEST_F(objects, invalid_call_is_reported) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   EXPECT_EQ(thrown_by<input_error>([&] { o.call<int>("sub", 1).fetch(); }).message(),
-            "'Counter' has no method 'sub'; it has: add, big, job, raise, value");
+            "'Counter' has no method 'sub'; its methods are: add, big, job, raise, value");
   EXPECT_EQ(thrown_by<input_error>([&] { o.call<int>("add", "two").fetch(); }).message(),
             "argument 1 (by): expected an integer in range, got a string \"two\"");
   EXPECT_THROW(o.call<int>(""), std::invalid_argument);
@@ -85,8 +85,9 @@ TEST_F(objects, failed_creation_is_reported_to_callers) {
   auto const none = c->create({.task = "ps:0"}, "Weights", 3);
   auto const e = thrown_by<closure_error>([&] { none.call<int>("read").fetch(); });
   EXPECT_EQ(e.kind(), failure_kind::stale_handle);
-  EXPECT_EQ(e.message(),
-            "this C++ worker has no class 'Weights'; it has: Counter, Rising, Meeting, Caller");
+  EXPECT_EQ(
+      e.message(),
+      "this C++ worker has no class 'Weights'; its classes are: Counter, Rising, Meeting, Caller");
   auto const threw = c->create({.task = "ps:0"}, "Counter", -1);
   EXPECT_EQ(thrown_by<closure_error>([&] { threw.call<int>("value").fetch(); }).message(),
             "it begins at 0");
@@ -94,7 +95,7 @@ TEST_F(objects, failed_creation_is_reported_to_callers) {
   EXPECT_THROW(wrong.call<int>("value").fetch(), input_error);
   auto const many = c->create({.task = "ps:0", .concurrency = 2}, "Counter", 0);
   EXPECT_EQ(thrown_by<input_error>([&] { many.call<int>("value").fetch(); }).message(),
-            "concurrency: 2, the class 'Counter' allows 1");
+            "concurrency: 2, but the class 'Counter' allows at most 1");
 }
 
 TEST_F(objects, failed_object_does_not_delay_the_exit_of_its_worker) {

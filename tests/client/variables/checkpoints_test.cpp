@@ -148,7 +148,7 @@ TEST_F(checkpoints, only_objects_created_with_saved_are_stored) {
             std::string("checkpoint 1 has no object 'n'"));
   c->create({.task = "ps:0", .name = "wrong", .saved = true}, "Counter", 7);
   EXPECT_EQ(thrown_by<closure_error>([&] { c->save(path); }).message(),
-            "'Counter' has no method 'save_state'; it has: value");
+            "'Counter' has no method 'save_state'; its methods are: value");
   EXPECT_EQ(newest(), 1u);
   EXPECT_TRUE(checkpoints_in(path, true).empty());
 }

@@ -121,7 +121,7 @@ TEST_F(variables, invalid_updates_are_refused_by_the_task) {
   auto const none = c->create({.task = "ps:0"}, "muster.variable", 3);
   auto const why = thrown_by<closure_error>([&] { none.call<void>("read").fetch(); });
   EXPECT_EQ(why.type(), "ValueError");
-  EXPECT_EQ(why.message(), "arrays: magic: 8 bytes at 0, there are 3");
+  EXPECT_EQ(why.message(), "arrays: magic: 8 bytes needed at offset 0, but the data has only 3");
 }
 
 TEST_F(variables, apply_optimizer_steps) {

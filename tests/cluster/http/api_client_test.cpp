@@ -109,7 +109,7 @@ TEST_F(api, a_silent_server_is_left_in_time) {
   l.tries = 2;
   auto c = client(l);
   auto const line = fault_of([&] { c.get(server.url() + "/x"); }, code::unreachable);
-  EXPECT_TRUE(holds(line, "timed out waiting for the answer (after 2 tries)")) << line;
+  EXPECT_TRUE(holds(line, "timed out while waiting for the answer (after 2 tries)")) << line;
 }
 
 TEST_F(api, slow_answers_within_the_limit_are_fine) {

@@ -203,7 +203,7 @@ TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
   EXPECT_EQ(lines.at(0), "distribute coordinator: mode independent_worker, cluster " +
                              task("worker", 0).cluster->to_json() +
                              ", task worker:0, rpc layer grpc, environment none");
-  EXPECT_TRUE(lines.at(1).starts_with("standard server grpc://")) << lines.at(1);
+  EXPECT_TRUE(lines.at(1).starts_with("starting standard server grpc://")) << lines.at(1);
   EXPECT_NE(lines.at(1).find(", configuration {"), std::string::npos) << lines.at(1);
   EXPECT_EQ(lines.at(2), "distribute coordinator: running locally, because no cluster is defined");
 }

@@ -47,8 +47,9 @@ TEST(function_table, full_table_finds_known_names_and_rejects_new_ones) {
   cluster c(small);
   auto const a = c.function("a");
   c.function("b");
-  EXPECT_EQ(c.learn("c").error(), (status{code::resource_exhausted,
-                                          "the server has 2 function names, which is the limit"}));
+  EXPECT_EQ(c.learn("c").error(),
+            (status{code::resource_exhausted,
+                    "the server already knows 2 function names, which is the limit"}));
   EXPECT_EQ(c.learn("a").value(), a);
 }
 

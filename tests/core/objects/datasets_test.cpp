@@ -167,7 +167,7 @@ TEST(datasets, draw_for_a_named_epoch_waits_for_it_and_is_empty_after_it) {
   EXPECT_EQ(b.told(), (texts{{past, "null"}}));
   early.epoch = 1;
   auto const other = b.draw(id, early);
-  EXPECT_NE(b.told()[other].find("a function can read only one epoch"), std::string::npos);
+  EXPECT_NE(b.told()[other].find("each function can read only one epoch"), std::string::npos);
 }
 
 TEST(datasets, a_split_of_elements_is_done_only_past_its_end) {

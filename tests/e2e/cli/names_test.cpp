@@ -107,8 +107,8 @@ TEST_F(cli_names, ambiguous_name_lists_the_ids) {
   for (auto const* verb : {"explain", "jobs", "logs", "fetch", "cancel", "retry", "trace"}) {
     auto const r = c.run({verb, "twin"});
     EXPECT_EQ(r.status, 2) << verb << r.err;
-    EXPECT_TRUE(says(r.err, "'twin' is the name of 2: ") && says(r.err, first + " (job, ") &&
-                says(r.err, second) && says(r.err, "; use an id"))
+    EXPECT_TRUE(says(r.err, "'twin' is the name of several entries (2): ") &&
+                says(r.err, first + " (job, ") && says(r.err, second) && says(r.err, "; use an id"))
         << verb << r.err;
   }
   EXPECT_EQ(c.run({"cancel", first}).status, 0);

@@ -176,7 +176,7 @@ TEST(run, wrong_input_is_one_line_and_exit_status_2) {
            {{"--cluster-file", two, "--mode", "independent-worker"}, {}, "--task"},
            {{"--cluster-file", two, "--task", "worker:1", "--mode", "standalone-client"},
             {},
-            "only"},
+            "omit the task or --mode"},
            {{"--cluster-file", two, "--in-graph"}, {}, "--server"},
            {{"--in-graph", "--between-graph"}, {}, "graph"},
            {{"--env", "X"}, {}, "NAME=VALUE"},

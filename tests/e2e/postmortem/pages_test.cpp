@@ -261,7 +261,7 @@ TEST(report_pages, pages_are_limited_and_report_omissions) {
           "Omitted because of its size, 8.0 MiB: the limit for all sections together is 8.0 MiB."));
   EXPECT_TRUE(has(text, "kept"));
   chart c{0, 100, 1, std::vector<lane>(70)};
-  EXPECT_TRUE(has(c.text("o=ok"), "6 more lanes left out"));
+  EXPECT_TRUE(has(c.text("o=ok"), "6 more lanes omitted"));
   json::array many;
   for (int i = 0; i < 30; ++i)
     many.push_back(

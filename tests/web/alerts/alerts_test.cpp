@@ -353,7 +353,7 @@ TEST_F(alert_rules, tokens_that_are_not_required_yet_are_reported) {
   facts.tokens_ignored = true;
   EXPECT_EQ(only().rule, "tokens-ignored");
   EXPECT_EQ(only().severity, alert_severity::warning);
-  EXPECT_NE(only().detail.find("restart the server"), std::string::npos);
+  EXPECT_NE(only().detail.find("restart it so that tokens are required"), std::string::npos);
 }
 
 TEST_F(alert_rules, failing_disk_is_reported) {

@@ -230,7 +230,7 @@ TEST_F(access_limits, retry_counts_against_the_requesting_token) {
   EXPECT_EQ(send_as(t, "POST", cancelled + "/retry").status, 201u);
   auto const refused = send_as(t, "POST", cancelled + "/retry");
   EXPECT_EQ(refused.status, 429u);
-  EXPECT_NE(refused.body.find("15 queued closures; the limit is 20"), std::string::npos)
+  EXPECT_NE(refused.body.find("15 queued closures, its limit is 20"), std::string::npos)
       << refused.body;
   // A retry by another user counts against that user's limit.
   auto const again = send_as(admin_, "POST", cancelled + "/retry");

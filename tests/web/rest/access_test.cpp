@@ -237,7 +237,7 @@ TEST_F(access, limits_of_a_token_are_enforced) {
   EXPECT_EQ(send_as(other, "POST", path, R"([{"function":"f"},{"function":"f"}])").status, 200u);
   auto const queued = send_as(other, "POST", path, R"([{"function":"f"},{"function":"f"}])");
   EXPECT_EQ(queued.status, 429u);
-  EXPECT_NE(queued.body.find("2 queued closures; the limit is 3"), std::string::npos);
+  EXPECT_NE(queued.body.find("2 queued closures, its limit is 3"), std::string::npos);
 }
 
 TEST_F(access, tokens_are_created_listed_rotated_and_revoked) {
