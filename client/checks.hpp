@@ -15,7 +15,7 @@ void check_callable(std::string_view display_name, std::string_view hash);
 
 /// Accepts HOST:PORT, a target with a gRPC scheme such as unix:PATH, or a comma-separated list.
 void check_server_address(std::string_view address);
-/// Extracts the reason why a server is unreachable from gRPC's message.
+/// Extracts from gRPC's message the reason why a server is unreachable.
 std::string unreached_reason(std::string_view text);
 
 /// Converts 64 lower-case hexadecimal digits to 32 bytes. Returns an empty string for any other

@@ -1,4 +1,5 @@
-// Writes to a page that is shared with the worker. Makes no system call unless it has to wait.
+// Writes to a page that is shared with the worker. A step makes no system call unless it has to
+// wait.
 #include "muster/step.hpp"
 
 #include <fcntl.h>
@@ -65,7 +66,7 @@ bool step(std::uint64_t n) {
   {
     std::lock_guard const lock(mutex);
     timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);  // inside the lock, for ascending times
+    ::clock_gettime(CLOCK_MONOTONIC, &now);  // inside the lock, so that the times are ascending
     auto const count = page->count;
     auto& e = page->entries[count % steps::ring];
     shared(e.step).store(n);

@@ -7,7 +7,7 @@
 
 namespace muster::detail {
 
-/// Start of the wait; the epoch while not waiting.
+/// Start of the wait, or the epoch if the thread is not waiting.
 using wait_start = std::atomic<std::chrono::steady_clock::time_point>;
 
 /// While this object exists, records this thread's waits in `into`, which must outlive it.

@@ -1,4 +1,4 @@
-// Conversions of failures, encodings and IDs to and from the wire format.
+// Converts failures, encodings and IDs to and from the wire format.
 #pragma once
 
 #include "muster/v1/common.pb.h"

@@ -107,7 +107,7 @@ coro::task<void> agent::connect(ticket& t) {
   tasks_.spawn("poll", poll());
 }
 
-// Retries while the result can change, because the service is not available yet or still has the
+// Retries while the result can change, because the service is not available yet or still stores the
 // previous run.
 coro::task<void> agent::register_task(ticket& t) {
   auto const end = clock::now() + options_.connect_timeout;
@@ -185,7 +185,8 @@ coro::task<void> agent::beat() {
   }
 }
 
-// No deadline, because an error can occur at any time. Heartbeats detect a broken connection.
+// There is no deadline, because an error can occur at any time. Heartbeats detect a broken
+// connection.
 coro::task<void> agent::poll() {
   ticket t(context(), &tickets_);
   backoff pauses(milliseconds(100), milliseconds(1'000), incarnation_);
@@ -197,7 +198,7 @@ coro::task<void> agent::poll() {
     auto const status = co_await std::move(calling);
     if (t.is_cut()) co_return;
     auto const e = read_error(status);
-    // The task has left, or another process polls in its place.
+    // The task has left, or another process polls instead of it.
     if (e.answered && e.code == coordination_code::cancelled) co_return;
     if (e.answered && e.code != coordination_code::resource_exhausted) co_return fail(e);
     auto waiting = t.pause().wait_for(pauses.next());

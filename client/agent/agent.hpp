@@ -51,7 +51,8 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // The following members are used only on the engine thread.
   std::set<ticket*>& tickets() { return tickets_; }
-  /// Throws coordination_error (resource_exhausted) if 65,536 operations are running.
+  /// Starts an operation. Throws coordination_error (resource_exhausted) if 65,536 operations are
+  /// running.
   void spawn(char const* name, coro::task<void> body);
 
   coro::task<void> connect(ticket& t);
@@ -106,7 +107,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
     if constexpr (requires { q.set_source_task_id(0); }) q.set_source_task_id(task);
     if constexpr (requires { q.set_requesting_task_id(0); }) q.set_requesting_task_id(task);
-    // In TensorFlow's protocol as well, a task without a job name is numbered across the cluster.
+    // As in XLA's version, a task without a job name is numbered across the cluster.
     if constexpr (requires { q.mutable_source_task(); }) q.mutable_source_task()->set_task_id(task);
   }
 
@@ -134,9 +135,9 @@ class agent : public std::enable_shared_from_this<agent> {
     co_return status;
   }
 
-  /// Returns nothing if `r` contains the response, otherwise the service's error. Throws the error
-  /// that matches the reason for a cancelled ticket, agent_error if the service belongs to another
-  /// run, and wait_timeout.
+  /// Returns nothing if `r` contains the response, otherwise the service's error. For a cancelled
+  /// ticket, throws the error that matches the reason. Throws agent_error if the service belongs to
+  /// another run, and wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
                                                Request& q, Response& r, milliseconds timeout,
@@ -188,8 +189,8 @@ class agent : public std::enable_shared_from_this<agent> {
   std::chrono::milliseconds heartbeat_interval_{};
   bool registered_before_ = false;
 
-  /// Protects the following members. Only the engine thread writes them, and it reads them without
-  /// locking.
+  /// Protects the following members. Only the engine thread writes these members, and it reads them
+  /// without locking.
   mutable std::mutex mutex_;
   agent_state state_ = agent_state::idle;
   std::uint64_t incarnation_ = 0;

@@ -135,7 +135,8 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   co_return r.counter();
 }
 
-// Only participants know the current use. For all other tasks, the service's error contains it.
+// Only participants know the current use. For all other tasks, the service's error contains the
+// current use.
 coro::task<void> agent::cancel_barrier(ticket& t, std::string id) {
   auto use = uses_.next(id);
   for (bool told = false;; told = true) {

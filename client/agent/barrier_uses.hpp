@@ -41,7 +41,7 @@ class barrier_uses {
 
  private:
   using entries = std::list<std::pair<std::string, std::int64_t>>;
-  entries all_;  // most recently used last
+  entries all_;  // sorted by last use, the newest at the end
   std::unordered_map<std::string_view, entries::iterator> by_id_;
 };
 

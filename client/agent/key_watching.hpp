@@ -1,5 +1,5 @@
-// A watch of a key folder. Shared by its handle, which can stop it from any thread, and by the
-// agent's coroutine that polls the service.
+// A watch of a key folder. The watch is shared by its handle, which can stop it on any thread, and
+// by the agent's coroutine that polls the service.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   handler const on_change;
 
  private:
-  mutable std::mutex mutex_;  // protects the members below
+  mutable std::mutex mutex_;  // protects the following members
   std::condition_variable over_;
   /// Null after the watch has ended, because the engine may no longer exist.
   coro::engine_context* engine_;

@@ -250,7 +250,7 @@ class blobs::store {
     return got;
   }
 
-  // Stores a held value on the server under its name, which only the holder may do. Throws
+  // Stores a held value on the server under its name. Only the holder may do this. Throws
   // blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
@@ -260,10 +260,10 @@ class blobs::store {
     if (!bytes) return;
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
-    bool is_refused = false;  // true if a retry would fail for the same reason
+    bool is_refused = false;  // whether a retry would fail for the same reason
     auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
     for (int tries = 1;; ++tries) {
-      // If the stream has changed, so has the holder number.
+      // A new stream has a new holder number.
       auto const now = shared->find(name);
       if (!now.bytes) return;
       auto const put = [&](auto& to, auto& context) {
@@ -375,16 +375,16 @@ class blobs::store {
   blobs_options const options_;
   std::size_t shared_max_;  // protected by the mutex
   detail::blob_caller server_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   bool closing_ = false, drained_ = false, closed_ = false;
   detail::content_cache cache_;
-  std::set<std::string> fetching_;  // at most one per thread
+  std::set<std::string> fetching_;  // names being fetched, at most one per thread
   /// Blobs on the server: blobs that this process refers to, and blobs that were released since the
   /// last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
   std::shared_ptr<detail::shared_values> shared_;  // set when the first large value is stored
-  std::deque<std::string> wanted_;                 // values that the server requested, each once
+  std::deque<std::string> wanted_;                 // requested values, without duplicates
   std::set<std::string> wanted_names_;             // also contains the value that is being uploaded
   std::thread keeper_;                             // started by the first put
 };

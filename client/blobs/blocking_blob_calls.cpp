@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 constexpr auto blob_pause_min = 50ms;
 constexpr auto blob_pause_max = 1s;
 constexpr std::size_t put_piece_bytes = std::size_t{1} << 20;
-// Maximum blob size, as on the server. Larger sizes are considered invalid.
+// Maximum blob size, equal to the server's limit. Larger sizes are considered invalid.
 constexpr std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
 
 }  // namespace
@@ -39,7 +39,7 @@ grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_v
   piece.set_size(bytes.size());
   piece.set_name(name.data(), name.size());
   piece.set_holder(holder);
-  // False means that the server has answered, because it already has the blob or rejects it.
+  // False means that the server has already answered, because it has the blob or rejects it.
   bool wanted = call->Write(piece);
   piece.Clear();
   for (std::size_t at = 0; wanted && at < bytes.size(); at += put_piece_bytes) {

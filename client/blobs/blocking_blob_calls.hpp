@@ -1,4 +1,4 @@
-// Blocking calls of BlobService. Thread-safe.
+// Makes blocking calls of BlobService. Thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -29,7 +29,8 @@ grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_v
                       std::string_view bytes, std::string_view name = {}, std::uint64_t holder = 0);
 grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string_view name,
                       std::string& into);
-/// Sets one entry of `there` for each hash. `hashes` must have at most asked_max entries.
+/// Asks which blobs the server has, and sets one entry of `there` for each hash. `hashes` must have
+/// at most asked_max entries.
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
                       std::vector<std::string> const& hashes, std::vector<bool>& there);
 inline constexpr std::size_t asked_max = 1'000;
@@ -62,10 +63,10 @@ class blob_caller {
   };
 
   blobs_options const& options_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   bool ended_ = false;
-  std::set<grpc::ClientContext*> calls_;  // at most one per thread
+  std::set<grpc::ClientContext*> calls_;  // calls in progress, at most one per thread
   std::shared_ptr<dialled const> dialled_;
 };
 

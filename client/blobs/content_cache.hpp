@@ -20,7 +20,7 @@ class content_cache {
     order_.splice(order_.begin(), order_, it->second);
     return it->second->second;
   }
-  /// Ignores a blob that is larger than the whole cache.
+  /// Adds a blob. Ignores a blob that is larger than the whole cache.
   void add(std::string const& name, blob_bytes const& c) {
     if (c->size() > bytes_max_ || places_.contains(name)) return;
     order_.emplace_front(name, c);
@@ -42,7 +42,7 @@ class content_cache {
 
   std::size_t const bytes_max_;
   std::size_t bytes_ = 0;
-  entries order_;  // most recently used first
+  entries order_;  // sorted by last use, newest first
   std::unordered_map<std::string, entries::iterator> places_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds hold_pause_min{50}, hold_pause_max{2'000};
-// Pause before querying a server again that does not support the call, because it may have been
+// Pause before a server that does not support the call is tried again, because it may have been
 // replaced.
 constexpr milliseconds ask_again{30'000};
 // Pause before rejected values are reported again.
@@ -53,7 +53,7 @@ void content_reporter::close() {
 
 void content_reporter::wait_ended() {
   std::unique_lock held(mutex_);
-  // No deadline is needed, because the stream was cancelled.
+  // There is no deadline, because the stream was cancelled.
   changed_.wait(held, [this] { return ended_; });
 }
 
@@ -70,7 +70,7 @@ coro::task<void> content_reporter::run(std::shared_ptr<content_reporter> /*self*
     bool const unknown = status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
     co_await pause_.wait_for(unknown ? ask_again : backoff_.next());
   }
-  // From here on, no callback is called.
+  // After this, no callback is called.
   std::lock_guard held(mutex_);
   ended_ = true;
   changed_.notify_all();
@@ -119,7 +119,7 @@ content_reporter::next content_reporter::next_message(grpc::ByteBuffer& to) {
     if (dropped) {
       m.add_dropped(what.name);
     } else if (m.dropped_size() > 0) {
-      break;  // held values come first in a message
+      break;  // a message contains held values first
     } else {
       m.add_held(what.name);
       m.add_size(what.size);
@@ -215,7 +215,7 @@ void content_reporter::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
-    // A value that is dropped before it was reported is never reported, which limits the number of
+    // A value that is dropped before it was reported is never reported. This limits the number of
     // reports.
     auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
     auto const it =

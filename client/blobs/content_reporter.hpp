@@ -1,10 +1,10 @@
-// Reports the values that this process holds to the server, over a stream (Hold). The server
+// Reports to the server, over a stream (Hold), the values that this process holds. The server
 // replies with the values to upload and the values that are no longer needed. After a broken
 // stream, all values are reported again. If the server does not support the call, no values are
 // held, and the call is retried periodically.
 //
-// shared_values owns this object, and the object keeps itself alive until its stream has ended.
-// Thread-safe unless documented otherwise.
+// The shared_values object owns this object, which also keeps itself alive until its stream has
+// ended. Thread-safe unless documented otherwise.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ namespace muster::detail {
 
 class content_reporter final : public std::enable_shared_from_this<content_reporter>, stream_side {
  public:
-  /// `copy` means that another process created the value.
+  /// If `copy` is true, another process created the value.
   struct named {
     std::string name;
     std::uint64_t size = 0;
@@ -44,8 +44,8 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   };
 
   /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
-  /// `peers` serves the values to other hosts and can be null. `o` and `peers` must outlive
-  /// wait_ended().
+  /// `peers` serves the values to other hosts and can be null. `o` and `peers` must exist until
+  /// wait_ended() has returned.
   content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
                    std::string socket_name, std::string task, peer_value_server* peers,
                    callbacks on);
@@ -53,7 +53,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   /// Must be called once.
   void start();
   void close();
-  /// Must be called after close(), and not on the engine thread.
+  /// Waits until the stream has ended. Must be called after close(), and not on the engine thread.
   void wait_ended();
 
   /// Returns true if values can be held, because the server has acknowledged all values so far.
@@ -107,7 +107,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   bool closing_ = false;
   bool first_said_ = false;
 
-  mutable std::mutex mutex_;  // protects the members below
+  mutable std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   bool ended_ = false;
   bool has_answer_ = false;  // whether a server has answered, or was found to be unreachable

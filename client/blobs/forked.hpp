@@ -1,6 +1,6 @@
 // Descriptors that a forked process must close. The kernel frees memory, and reports the end of a
-// connection, only when the last process has closed them. The table has no lock, so that a fork is
-// possible at any time.
+// connection, only when the last process has closed the descriptor. The table has no lock, so that
+// a fork is possible at any time.
 #pragma once
 
 #include <utility>

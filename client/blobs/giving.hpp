@@ -1,6 +1,6 @@
-// Serves the values that this process holds to other processes of the same user on this host, over
-// a Unix socket with a random name. shared_values owns this object, the io_context and its thread
-// (the loop). Values can be added and dropped from any thread.
+// Serves the values that this process holds, over a Unix socket with a random name, to other
+// processes of the same user on this host. The shared_values object owns this object, the
+// io_context and its thread (the loop). Values can be added and dropped from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,7 +23,7 @@ namespace muster::detail {
 
 class memory_server {
  public:
-  /// Maximum number of connections; further processes are disconnected and use the server.
+  /// Maximum number of connections; further processes are disconnected, and fetch from the server.
   static constexpr int connections_max = 128;
   /// Maximum number of values, which is also limited to a quarter of the process's descriptor
   /// limit.
@@ -35,7 +35,7 @@ class memory_server {
 
   std::string const& socket_name() const { return socket_name_; }
 
-  /// Returns false if the limit is reached.
+  /// Reserves room for a value. Returns false if the limit is reached.
   bool reserve(std::size_t size);
   /// Returns true if `size` bytes would fit after dropping `without` bytes.
   bool has_room(std::size_t size, std::size_t without);
@@ -50,7 +50,7 @@ class memory_server {
   /// Returns an empty descriptor if the value is not held or no descriptor is available.
   file_descriptor opened(std::string const& name);
   std::vector<std::pair<std::string, std::size_t>> held();
-  /// Must run on the loop, or after the loop has ended.
+  /// Closes the socket and all connections. Must run on the loop, or after the loop has ended.
   void close();
 
  private:
@@ -82,7 +82,7 @@ class memory_server {
   boost::asio::steady_timer pause_;
   std::set<std::shared_ptr<peer>> peers_;  // used only by the loop
 
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::map<std::string, content, std::less<>> held_;
   std::size_t bytes_ = 0, reserved_ = 0;
 };

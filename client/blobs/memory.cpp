@@ -33,7 +33,7 @@ constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// The owner writes to the memory only when no other process has it.
+// The owner writes to the memory only when no other process has access.
 struct label {
   char magic[8];
   std::uint64_t size;

@@ -31,13 +31,14 @@ std::string random_name();
 
 /// Returns a sealed descriptor. Throws std::system_error, for example if memory is full.
 file_descriptor make_memory(std::string_view name, std::string_view bytes);
-/// Returns a sealed descriptor with the bytes that `fill` writes. Also throws the errors of `fill`.
+/// Returns a sealed descriptor with the bytes that `fill` writes. Also throws the exceptions of
+/// `fill`.
 file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill);
 /// Throws std::system_error.
 void write_all(int fd, std::string_view bytes);
 using memory_parts = std::span<std::string_view const>;
 
-/// Size of the label, which names the current value.
+/// Size in bytes of the label, which names the current value.
 inline constexpr std::size_t label_bytes = 48;
 std::string content_label(std::string_view name, std::uint64_t size);
 /// Seals memory against further writable mappings and truncation. Throws std::system_error, for
@@ -51,7 +52,7 @@ bool same_bytes(char const* one, char const* other, std::size_t size);
 /// Precondition: the descriptor is sealed. Throws std::system_error.
 std::uint64_t content_size(int fd);
 /// Returns the reason why the descriptor does not contain the complete, sealed value, or an empty
-/// string if it does.
+/// string if the value is correct.
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size);
 /// Returns true if the memory or disk file contains the value with this name.
 bool is_named(int fd, std::string_view name);

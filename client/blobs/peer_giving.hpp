@@ -1,6 +1,6 @@
-// Serves a worker's values to processes on other hosts, one value per ticket issued by the server;
-// see peer_taking.hpp for the protocol. Uses TLS if the server uses TLS, with a certificate that
-// the server has created for this process.
+// Serves a worker's values to processes on other hosts. Each ticket issued by the server is valid
+// for one value. See peer_taking.hpp for the protocol. Uses TLS if the server uses TLS, with a
+// certificate that the server has created for this process.
 //
 // Thread-safe. One thread accepts connections, and each connection has its own thread.
 #pragma once
@@ -29,7 +29,7 @@ struct peer_giving_limits {
   std::size_t served_at_once = 32;
   /// Time limit for the TLS handshake and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
-  /// Maximum time without progress.
+  /// Maximum time without progress in a transfer.
   std::chrono::milliseconds stall{2'000};
 };
 
@@ -43,8 +43,8 @@ class peer_value_server {
   using opener = std::function<file_descriptor(std::string const& name)>;
 
   /// `advertise` is the address for other hosts, "host" or "host:port"; if empty, the listening
-  /// address is used. Throws std::system_error if listening fails, std::invalid_argument and
-  /// peer_error.
+  /// address is used. Throws std::invalid_argument and peer_error, and std::system_error if
+  /// listening fails.
   peer_value_server(opener held, peer_address const& at, std::string const& advertise,
                     peer_giving_limits limits = {});
   ~peer_value_server();
@@ -63,8 +63,8 @@ class peer_value_server {
   };
   struct served {
     std::thread thread;
-    int socket = -1;    // -1 if closed or about to be closed
-    bool over = false;  // true once the thread acquires no more locks
+    int socket = -1;    // -1 if the socket is closed or about to be closed
+    bool over = false;  // whether the thread acquires no more locks
   };
 
   void accept();
@@ -82,7 +82,7 @@ class peer_value_server {
   closed_in_forks mark_;
   std::string address_;
 
-  std::mutex mutex_;  // protects the members below except thread_
+  std::mutex mutex_;  // protects the following members except thread_
   std::condition_variable changed_;
   std::list<ticket> tickets_;  // oldest first
   std::map<std::string, std::list<ticket>::iterator> by_bytes_;

@@ -1,4 +1,4 @@
-// Non-blocking sockets, with poll between calls.
+// Uses non-blocking sockets, and calls poll() between other calls.
 #include "client/blobs/peer_socket.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-// A connection between processes on two hosts that transfers a value, in plaintext or with TLS 1.3
+// A connection that transfers a value between processes on two hosts, in plaintext or with TLS 1.3
 // and a single trusted certificate. Used by one thread at a time, which blocks and must have a
-// no_broken_pipes. Every wait is limited by a given time, or by `stall` without progress.
+// no_broken_pipes object. Every wait is limited by a given time, or by `stall` without progress.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -57,7 +57,7 @@ class peer_socket {
   using clock = std::chrono::steady_clock;
 
   peer_socket(file_descriptor socket, clock::duration stall);
-  /// Tries each address of the host, for up to `stall`. Throws peer_error.
+  /// Connects to the host, and tries each address for up to `stall`. Throws peer_error.
   static peer_socket connected(peer_address const& to, clock::duration stall);
 
   /// This and the following members throw peer_error.
@@ -82,7 +82,7 @@ class peer_socket {
     file_descriptor out, into;
   };
   static pipe_ends make_pipe();
-  /// Moves bytes from the socket to the pipe. Returns their number, at least one.
+  /// Moves bytes from the socket to the pipe. Returns the number of bytes, at least one.
   std::size_t fill(pipe_ends const& p, std::uint64_t most);
   static void empty(pipe_ends const& p, int fd, std::size_t bytes);
   void wait(short for_what, clock::time_point until) const;

@@ -16,7 +16,7 @@ using clock = std::chrono::steady_clock;
 constexpr std::uint64_t rated = std::uint64_t{1} << 20;
 constexpr std::size_t tls_buffer = std::size_t{64} << 10;
 
-// Speed of a transfer; `look` throws if the server is faster.
+// Measures the speed of a transfer. `look` throws if the server is faster.
 class pace {
  public:
   pace(std::uint64_t size, double server_rate, std::chrono::milliseconds after)
@@ -60,7 +60,7 @@ file_descriptor peer_value_client::take(peer_place const& from, std::string cons
   no_broken_pipes const here;
   try {
     return receive(from, name, size);
-    // Also thrown if memory, the address or descriptors are unavailable.
+    // The exception can also mean that memory, the address or descriptors are unavailable.
   } catch (std::exception const& e) {
     avoid(from.address);
     why =

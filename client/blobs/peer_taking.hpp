@@ -39,12 +39,12 @@ class peer_value_client {
 
   explicit peer_value_client(peer_patience patience = {}) : patience_(patience) {}
 
-  /// Returns sealed memory, or an empty descriptor if the value must be fetched elsewhere; `why` is
-  /// then the reason.
+  /// Returns sealed memory, or an empty descriptor if the value must be fetched from the server;
+  /// `why` is then the reason.
   file_descriptor take(peer_place const& from, std::string const& name, std::uint64_t size,
                        std::string& why);
-  /// Records how long the server took for a value, because transfers from other hosts must be as
-  /// fast.
+  /// Records how long the server took for a value, because transfers from other hosts must not be
+  /// slower.
   void record_server_time(std::uint64_t size, std::chrono::duration<double> took);
 
  private:
@@ -55,10 +55,10 @@ class peer_value_client {
   void avoid(std::string const& peer);
 
   peer_patience const patience_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::map<std::string, clock::time_point> avoided_;
-  /// In bytes per second, measured with the last large value. The initial value is typical of a
-  /// fast network.
+  /// The server's speed in bytes per second, measured with the last large value. The initial value
+  /// is typical of a fast network.
   double server_rate_ = 200e6;
 };
 

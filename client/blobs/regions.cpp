@@ -57,8 +57,8 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
         static_cast<ssize_t>(end.size()))
       refuse_region("memory cannot be written");
     seal_labelled(fd);
-    // Signal that the kernel sends when a process opens the memory during a lease. It is ignored by
-    // default.
+    // Signal that the kernel sends when a process opens the memory during a lease. The default
+    // action ignores this signal.
     if (fcntl(fd, F_SETSIG, SIGURG) != 0) refuse_region("F_SETSIG");
   } catch (...) {
     munmap(at_, all);
@@ -106,7 +106,7 @@ region_store& region_store::of_this_process() {
   if (found) return *found;
   auto made = std::make_unique<region_store>();
   if (!of_process.compare_exchange_strong(found, made.get())) return *found;
-  return *made.release();  // never freed, because its thread can outlive main()
+  return *made.release();  // never freed, because the store's thread can outlive main()
 }
 
 void region_store::forget_in_fork() {

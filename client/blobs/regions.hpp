@@ -1,9 +1,9 @@
 // Memory for large values that is reused when no other process uses it. New memory is expensive:
 // allocating, clearing and mapping its pages takes as long as writing to it.
 //
-// A process keeps the last few regions that it has created. Other processes can only read them. The
-// kernel grants a write lease only if no other process, including forked processes, has a
-// descriptor or mapping. A label at the end names the value (memory.hpp). Before a region is
+// A process keeps the last few regions that it has created. Other processes can only read these
+// regions. The kernel grants a write lease only if no other process, including forked processes,
+// has a descriptor or mapping. A label at the end names the value (memory.hpp). Before a region is
 // reused, its label is removed, so that a process that opens the region late through /proc does not
 // read a different value.
 #pragma once
@@ -50,7 +50,7 @@ class region {
   /// Returns true if no other process uses the region. If so, also removes the label, so that no
   /// process can obtain the region.
   bool is_free();
-  /// Precondition: is_free() returned true, and given() has not been called since.
+  /// Precondition: is_free() returned true, and given() has not been called since then.
   clock::time_point free_since() const { return *free_since_; }
 
  private:
@@ -62,8 +62,8 @@ class region {
   std::optional<clock::time_point> free_since_;
 };
 
-/// The regions of a process. Thread-safe. A background thread drops unused regions, and ends after
-/// the last one.
+/// The regions of a process. Thread-safe. A background thread drops unused regions, and ends when
+/// there are no more unused regions.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}
@@ -74,11 +74,12 @@ class region_store {
   static region_store& of_this_process();
   /// Must be called in a newly forked process.
   static void forget_in_fork();
-  /// Returns true if the kernel grants a write lease exactly when no other process has the memory.
+  /// Returns true if the kernel grants a write lease exactly when no other process has access to
+  /// the memory.
   static bool can_be();
 
-  /// Keeps at most `free_max` bytes of unused regions. Throws std::system_error, for example if
-  /// memory is full.
+  /// Returns a read-only descriptor of memory that contains `parts`. Keeps at most `free_max` bytes
+  /// of unused regions. Throws std::system_error, for example if memory is full.
   file_descriptor make(std::string_view name, memory_parts parts, std::size_t free_max);
   void clear();
   std::size_t size() const;
@@ -92,7 +93,7 @@ class region_store {
     regions too_many();
 
     region_limits const limits;
-    std::mutex mutex;  // protects the members below
+    std::mutex mutex;  // protects the following members
     regions all;       // ordered by last write
     std::size_t free_max = 0;
     bool tended = false;

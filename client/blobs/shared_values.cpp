@@ -163,7 +163,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
   return {name, std::move(content)};
 }
 
-// Returns an equal argument that is already held, because comparing is faster than copying.
+// Returns an equal argument that is already held. Comparing is faster than copying.
 shared_values::held shared_values::same(std::string_view bytes) {
   std::vector<std::pair<std::string, memory>> alike;
   {
@@ -262,7 +262,7 @@ void shared_values::unneeded(std::string const& name) {
   on_.on_dropped(name);
 }
 
-// The copy stays in the cache.
+// The value is no longer held for other processes, but its copy stays in the cache.
 void shared_values::unlisted(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);

@@ -1,6 +1,6 @@
 // The values that a process shares with other processes through memory and with other hosts, and
-// how long it holds them. Thread-safe. Uses the thread of its sockets (the loop), the engine thread
-// for streams, and the threads of the peer_value_server.
+// how long the process holds these values. Thread-safe. Uses the thread of its sockets (the loop),
+// the engine thread for streams, and the threads of the peer_value_server.
 //
 // An argument is held while this process has a blob or an unfinished call that refers to the
 // argument, and a little longer for consecutive calls. If anything else refers to the argument, it
@@ -45,7 +45,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)>
-        put;  // blocks; throws the same errors as blob_content::named_by_output
+        put;  // blocks, and throws the same errors as blob_content::named_by_output
   };
 
   /// Throws std::system_error if sockets or threads cannot be created.
@@ -61,8 +61,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   /// function created the value; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
   memory own(std::string const& name);
-  /// Returns true if memory of other processes can be used, because the server has acknowledged all
-  /// values of this process. See hold() for `task`.
+  /// Returns true if this process can use the memory of other processes, because the server has
+  /// acknowledged all values of this process. See hold() for `task`.
   bool may_take(std::string const& task) { return reporter_for(task)->ready(first_answer_timeout); }
   /// Asks the server where a value can be fetched. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
@@ -83,7 +83,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   };
   to_put find(std::string const& name);
   /// Drops values that have been kept long enough. Returns the values that must be stored on the
-  /// server before they are dropped by let_go().
+  /// server before let_go() drops them.
   std::vector<std::string> tick(clock::time_point now);
   void let_go(std::string const& name);
   /// Returns the values that other processes may need after this object has been closed.
@@ -135,9 +135,9 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   memory_client taker_;
   peer_value_client peer_taker_;
   std::once_flag listens_;
-  std::unique_ptr<peer_value_server> peers_;  // null if this is not a worker
+  std::unique_ptr<peer_value_server> peers_;  // null if this process is not a worker
 
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::shared_ptr<content_reporter> arguments_, outputs_;
   std::map<std::string, entry> entries_;  // has the same names as the memory_server
   bool closed_ = false;

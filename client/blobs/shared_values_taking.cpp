@@ -1,4 +1,4 @@
-// Tries each place that the server returns for a value.
+// Fetches a value by trying each place that the server returns for it.
 #include <absl/strings/escaping.h>
 
 #include "client/blobs/shared_values.hpp"

@@ -1,8 +1,10 @@
-// Fetches memory from processes on this host that hold it; see unix_packets.hpp for the protocol.
+// Fetches values from the processes on this host that hold them; see unix_packets.hpp for the
+// protocol.
 //
 // Any thread can request memory, and blocks until the loop has read the answer. Dropped values and
 // dead holders are reported. A holder that cannot be reached, for example on another host, is not
-// retried for a while. shared_values owns this object, the io_context and its thread (the loop).
+// retried for a while. The shared_values object owns this object, the io_context and its thread
+// (the loop).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -31,8 +33,8 @@ class memory_client {
   static constexpr std::size_t avoided_max = 1'000;
   static constexpr std::chrono::seconds answer_within{5};
 
-  /// Called on the loop's thread, before any later message from the holder. If it throws, the
-  /// memory is dropped.
+  /// Called on the loop's thread, before any later message from the holder. If the function throws,
+  /// the memory is dropped.
   using got = std::function<void(file_descriptor fd)>;
 
   /// `on_dropped` is called on the loop's thread for values that were fetched with `keep`.
@@ -42,7 +44,7 @@ class memory_client {
 
   /// Returns true after calling `then`. Returns false if the value must be fetched from the server;
   /// `why` is then the reason. `keep` requests a call of on_dropped. May be called from any thread
-  /// except the loop's.
+  /// except the loop's thread.
   bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
             got then, std::string& why);
   /// Closes the sockets and answers waiting threads. Must run on the loop, or after the loop has
@@ -83,7 +85,7 @@ class memory_client {
   boost::asio::io_context& loop_;
   std::function<void(std::string const&)> const on_dropped_;
 
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::map<std::string, std::shared_ptr<holder>> holders_;
   std::map<std::string, clock::time_point> avoided_;
   bool closed_ = false;

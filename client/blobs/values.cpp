@@ -145,7 +145,7 @@ class store {
   peer_value_client from_peers;
 
  private:
-  std::mutex mutex_;  // protects the members below except thread_
+  std::mutex mutex_;  // protects the following members except thread_
   std::shared_ptr<peer_value_server> peers_;
   std::condition_variable changed_;
   std::deque<std::string> dropped_;
@@ -158,7 +158,7 @@ class store {
 // The stores of this process. A forked process starts without stores and does not access its
 // parent's stores, whose mutex may be locked.
 struct stores {
-  std::mutex mutex;  // protects the members below
+  std::mutex mutex;  // protects the following members
   std::map<std::int64_t, std::shared_ptr<store>> by_number;
 };
 std::atomic<stores*> of_this_process{nullptr};

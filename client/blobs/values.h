@@ -100,9 +100,10 @@ MUSTER_VALUES_API int muster_values_take(int64_t store, char const* socket, void
 MUSTER_VALUES_API int muster_values_wait(int64_t store, void* name);
 MUSTER_VALUES_API int muster_values_wake(int64_t store);
 
-/* Listens for connections from other hosts; must be called only once. `listen` is HOST or HOST:PORT;
- * if empty, the network interface with the route to `server` is used. `advertise` is the address for
- * other hosts; if empty, the listening address is used. Writes the address for other hosts. */
+/* Listens for connections from other hosts; must be called only once. `listen` is HOST or
+ * HOST:PORT; if empty, the network interface with the route to `server` is used. `advertise` is the
+ * address for other hosts; if empty, the listening address is used. Writes the address for other
+ * hosts. */
 MUSTER_VALUES_API int muster_values_listen(int64_t store, char const* listen, char const* advertise,
                                            char const* server, char* into, size_t size);
 /* Sets the certificate and key in PEM format; if empty, plaintext is used. */

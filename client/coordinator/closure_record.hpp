@@ -22,12 +22,12 @@ namespace muster::detail {
 struct use {
   std::uint64_t token = 0;
   std::uint64_t id = 0;      // ID on the server; unused for the session's own outputs
-  std::uint32_t offset = 0;  // position of the gap in the arguments; only for outputs
+  std::uint32_t offset = 0;  // position of the gap in the arguments; used only for outputs
 };
 
 struct closure_record {
-  // The following members are needed to schedule the call, also again after a broken stream. They
-  // are empty once the call has ended.
+  // The following members are needed to schedule the call, also again after a broken stream. These
+  // members are empty once the call has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;

@@ -74,8 +74,8 @@ boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeou
 bool cluster_coordinator::done() {
   auto& s = *session_;
   lock held(s.mutex_);
-  // No deadline is needed, because running calls are asked to stop, and each either answers or
-  // loses its worker.
+  // No deadline is needed, because running calls are asked to stop, and each call ends with an
+  // answer or the loss of its worker.
   s.changed_.wait(held, [&s] { return s.ended_ || s.generation_.settled(); });
   s.raise_pending();
   return s.unfinished_ == 0;
@@ -110,7 +110,7 @@ std::string per_worker_value::id() const {
 namespace detail {
 namespace {
 
-// Returns a secret that authorises calls of objects on behalf of the session.
+// Returns a random secret that authorises object calls on behalf of the session.
 std::string random_ticket() {
   std::string bytes(24, '\0');
   if (getentropy(bytes.data(), bytes.size()) != 0)

@@ -73,8 +73,8 @@ client_session::next coordinator_session::next_message(grpc::ByteBuffer& to) {
   if (std::exchange(objects_turn_, false) && objects_message(to)) return next::message;
   auto const other = client_session::next_message(to);
   objects_turn_ = true;
-  // Checks again, because a request made just before the base class recorded that no message is
-  // waiting did not wake the link.
+  // Checks again. A request did not wake the link if it was made just before the base class
+  // recorded that no message is waiting.
   if (other != next::message && objects_message(to)) return next::message;
   return other;
 }

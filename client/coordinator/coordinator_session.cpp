@@ -47,7 +47,7 @@ void coordinator_session::append_all() {
        tokens_of(per_worker_values_, [](auto const& b) { return !b.answered(); }))
     append_built(token, per_worker_values_.at(token));
   auto const unfinished = tokens_of(records_, has_not_ended);
-  std::uint64_t gang = 0;  // the remaining calls of a gang are resent together
+  std::uint64_t gang = 0;  // the gang whose remaining calls are being resent
   for (auto const token : unfinished) {
     auto const& r = records_.at(token);
     if (gang != r.gang && gang != 0) out_.end_group();
@@ -104,12 +104,12 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
     take_opened(m.opened());
     incarnation_ = m.opened().server_incarnation();
     server_supports_submit_ = m.opened().own_errors();
-    // An older server has treated calls submitted before this answer as scheduled.
+    // An older server treats calls submitted before this answer as scheduled calls.
     if (!server_supports_submit_)
       for (auto& [token, r] : records_)
         if (r.generation == 0) r.generation = generation_.number();
-    // The cancellation may have been lost with the old stream. If it arrived, the generation has
-    // changed.
+    // The cancellation may have been lost with the old stream. If the cancellation arrived, the
+    // generation has changed.
     if (generation_.cancelling() && !cancel_sent_ &&
         m.opened().generation() == generation_.number()) {
       cancel_sent_ = true;
@@ -195,8 +195,8 @@ void coordinator_session::unreference(std::uint64_t token) {
     append_release(token);
 }
 
-// If a value is released before the server has answered, its record is kept until the answer, which
-// contains the number to release.
+// If a value is released before the server has answered, its record is kept until the server's
+// answer, which contains the number to release.
 void coordinator_session::unreference_built(std::uint64_t token) {
   auto& b = per_worker_values_.at(token);
   if (--b.references > 0 || (!b.answered() && !ended_)) return;

@@ -1,6 +1,6 @@
 // The state shared by a cluster_coordinator and its handles. Stores unfinished calls, to reschedule
-// them after a broken stream, and outputs that have a handle. cluster_coordinator and the handles
-// implement some members.
+// them after a broken stream, and outputs that have a handle. Some members are implemented with
+// cluster_coordinator and the handles.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace muster::detail {
 
-/// Throws std::invalid_argument, whose message names the field.
+/// Sets the task of an object. Throws std::invalid_argument, whose message names the field.
 void set_task(std::string const& field, std::string const& task, v1::NewObject& to);
 
 class coordinator_session final : public client_session {
@@ -51,7 +51,8 @@ class coordinator_session final : public client_session {
   void notify();
   /// Stores an error that the next schedule, join or done throws.
   void tell(std::exception_ptr error);
-  /// Returns false if the error has already been thrown.
+  /// Removes the pending error if it is `error`. Returns false if the error has already been
+  /// thrown.
   bool withdraw_pending_error(std::exception_ptr const& error);
   void throw_pending_error();
 
@@ -82,12 +83,12 @@ class coordinator_session final : public client_session {
   void wait_for_room(lock& held, bool own_error);
   void cancel_one(std::uint64_t token, closure_record& r);
   /// Checks a request. Does not require the mutex, because the ID of another coordinator's ready
-  /// value is constant.
+  /// value does not change.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
   /// Checks the requests and the size of a gang. Does not require the mutex.
   std::vector<closure_record> converted_gang(std::vector<request> const& all) const;
-  /// Moves the requests from `all`. Returns the first of the consecutive tokens.
+  /// Adds a gang and moves the requests from `all`. Returns the first of the consecutive tokens.
   std::uint64_t add_gang(std::vector<closure_record> added, std::vector<request>& all);
   std::uint64_t put_builder(request r);  // locks the mutex
   /// Rejects further calls and ends the stream, which ends the session unless it is detached. Locks
@@ -136,8 +137,8 @@ class coordinator_session final : public client_session {
   bool objects_turn_ = false;
 
   // The mutex protects the following members.
-  /// Unfinished calls, limited by the server's queue and pending_max, and finished calls with a
-  /// handle.
+  /// Unfinished calls, limited by the server's queue and pending_max, and finished calls that have
+  /// a handle.
   std::unordered_map<std::uint64_t, closure_record> records_;
   /// Per-worker values by token; limited by the server, and by the user's handles and unfinished
   /// calls.
@@ -156,8 +157,8 @@ class coordinator_session final : public client_session {
   std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;       // server incarnation; 0 before the session is open
-  bool server_supports_submit_ = true;  // assumed until the server answers
-  bool takes_objects_ = false;          // whether the server supports objects, on this stream
+  bool server_supports_submit_ = true;  // true until the server answers
+  bool takes_objects_ = false;          // whether the server supports objects on this stream
 };
 
 }  // namespace muster::detail

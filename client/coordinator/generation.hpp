@@ -62,7 +62,7 @@ class generation {
   bool draining_ = false;
   bool cancelling_ = false;
   std::optional<failure> first_error_;  // kept until the generation has drained
-  std::optional<failure> error_;        // to be thrown once
+  std::optional<failure> error_;        // error to throw once
   std::vector<failure> failures_;
   std::uint32_t failures_of_ = 1;
 };

@@ -20,7 +20,7 @@ value_status status_of(v1::FetchResponse::State s) {
   }
 }
 
-/// Uses the timeout as the call's deadline.
+/// Queries the state on each worker. The timeout is the call's deadline.
 coro::task<components> components_of(ticket& t, client_engine& engine,
                                      std::shared_ptr<per_worker_handle const> of,
                                      milliseconds timeout) {

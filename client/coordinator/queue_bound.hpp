@@ -26,7 +26,8 @@ class queue_bound {
     waiting_ = m.queue().waiting();
   }
 
-  /// `unfinished` is the number of calls without an outcome, used while there is no stream.
+  /// Returns whether the queue is full. `unfinished` is the number of calls without an outcome,
+  /// which counts while there is no stream.
   bool is_full(bool streaming, std::uint64_t unfinished) const {
     if (capacity_ == 0 || !server_reports_) return false;
     return (streaming ? waiting_ + (sent_ - taken_) : unfinished) >= capacity_;
@@ -35,7 +36,7 @@ class queue_bound {
  private:
   std::uint64_t capacity_;
   bool server_reports_ = true;
-  /// Number of calls that this stream has sent, and that the server has accepted.
+  /// Numbers of calls that this stream has sent, and that the server has accepted.
   std::uint64_t sent_ = 0, taken_ = 0;
   std::uint64_t waiting_ = 0;  // calls waiting on the server at its last report
 };

@@ -1,5 +1,5 @@
-// A signal handler must not acquire locks, but stopping a server can. The handler therefore writes
-// to an eventfd that a thread reads.
+// A signal handler must not acquire locks, but stopping a server can acquire locks. The handler
+// therefore writes to an eventfd that a thread reads.
 #include "client/distribute/serving.hpp"
 
 #include <signal.h>
@@ -55,7 +55,7 @@ class stopping {
   stopping(stopping const&) = delete;
 
  private:
-  // Reads without a deadline, until the server has ended.
+  // Reads signals, without a deadline, until the server has ended.
   void run() {
     std::uint64_t count = 0;
     while (::read(fd_, &count, sizeof count) == sizeof count || errno == EINTR) {

@@ -57,7 +57,7 @@ class worker_server : public standard_server {
   std::string const name_;
   worker worker_;
   std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   std::thread thread_;
   bool ended_ = false;
@@ -87,7 +87,7 @@ class waiting_server : public standard_server {
  private:
   std::string const target_;
   std::atomic<bool> started_ = false;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   bool stopped_ = false;
 };

@@ -30,7 +30,7 @@ bool is_end_of_data(std::exception_ptr const& e) {
 
 }  // namespace
 
-// Shared with the threads; a detached thread keeps it.
+// State shared with the threads. A detached thread keeps the state alive.
 struct thread_coordinator::state {
   explicit state(options o) : settings(o) {}
 
@@ -63,7 +63,7 @@ struct thread_coordinator::state {
 
   options const settings;
   std::stop_source stop;
-  std::mutex mutex;  // protects the members below
+  std::mutex mutex;  // protects the following members
   std::condition_variable changed;
   std::vector<std::unique_ptr<member>> members;
   std::exception_ptr error;

@@ -85,7 +85,7 @@ json::object word_count(context& c, std::string const& path) {
 }
 
 /// Returns a message such as "make: exit status 2: no rule to make target", with the last lines of
-/// standard error. If there are several lines, they start on a new line.
+/// standard error. If standard error has several lines, they start on a new line.
 std::string failed_program(std::vector<std::string> const& argv, process_end const& end) {
   constexpr int lines_shown = 5;
   auto tail = to_utf8(end.stderr_tail);

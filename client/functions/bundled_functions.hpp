@@ -12,14 +12,14 @@
 namespace muster {
 
 struct bundled_options {
-  /// Allows callers to run any program on this machine as the worker's user.
+  /// If true, callers can run any program on this machine as the worker's user.
   bool allow_exec = false;
 };
 
 /// Must be called before worker.run().
 void add_bundled_functions(worker& w, bundled_options options = {});
 
-/// muster.echo: returns its argument unchanged, or a list if there are several.
+/// muster.echo: returns its argument unchanged, or a list if there are several arguments.
 void echo(context& c, value_view args, value& result);
 
 /// Counts the words of a file. Words are runs of A-Z and a-z, converted to lower case. Equivalent

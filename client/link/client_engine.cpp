@@ -44,8 +44,8 @@ std::string token_of_environment() {
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   if (!tls.on()) return grpc::InsecureChannelCredentials();
-  // "unreadable" is not a certificate, so every server is rejected. An empty string would select
-  // the system's CA certificates.
+  // The string "unreadable" is not a certificate, so every server is rejected. An empty string
+  // would select the system's CA certificates.
   grpc::SslCredentialsOptions o;
   o.pem_root_certs = contents(tls.ca).value_or("unreadable");
   o.pem_private_key = contents(tls.key).value_or("");

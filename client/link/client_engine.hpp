@@ -1,5 +1,5 @@
-// The engine thread of a client process. All workers and sessions share it, because a second
-// completion queue slows down both. The thread runs as long as it has users.
+// The engine thread of a client process. All workers and sessions share this thread, because a
+// second completion queue would slow down both. The thread runs as long as it has users.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -49,11 +49,12 @@ void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::millise
 void add_token(grpc::ClientContext& context, std::string const& token);
 
 /// Returns a channel to "host:port", or to the current server of a list. The channel connects
-/// immediately and retries at its own intervals. If TLS files are unreadable, it never connects.
+/// immediately and retries at its own intervals. If TLS files are unreadable, the channel never
+/// connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
-/// Returns `tls`. Throws std::invalid_argument, whose message names the file, if a file is
-/// unreadable or not in PEM format.
+/// Returns `tls`. If a file is unreadable or not in PEM format, throws std::invalid_argument, whose
+/// message names the file.
 tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

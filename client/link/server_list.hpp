@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// A string without any address is returned as the only element.
+/// Returns the addresses of the list. A string without any address is returned as the only element.
 std::vector<std::string> split_servers(std::string const& servers);
 /// Returns the current server, initially the first. A string without a comma is returned unchanged.
 std::string chosen_server(std::string const& servers);

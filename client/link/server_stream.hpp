@@ -1,5 +1,5 @@
-// One stream from a client to the server, from connecting to the final status. One coroutine reads
-// and one writes. Used only on the engine thread.
+// One stream from a client to the server, from connecting to the final status. One coroutine reads,
+// and another coroutine writes. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -19,8 +19,8 @@ class stream_side {
 
   /// Called before anything is read or written.
   virtual void connected() = 0;
-  /// Encodes the oldest message. After `nothing`, it is called again when wake() is called; after
-  /// `half_close`, it is never called again.
+  /// Encodes the oldest message. After a result of `nothing`, the function is called again when
+  /// wake() is called. After `half_close`, it is never called again.
   virtual next next_message(grpc::ByteBuffer& to) = 0;
   /// Processes a message, and can empty it. Returns an empty string, or a description of a protocol
   /// violation, which ends the stream.
@@ -41,8 +41,8 @@ class server_stream {
                 std::string const& token, char const* method, stream_side& side);
 
   /// Runs the stream and returns its status; violation() can contain a further error. Must be
-  /// called once. Terminal cancellation cancels the call. There is no deadline: `side` cancels an
-  /// unanswered stream, and keepalive detects a dead server later.
+  /// called once. Terminal cancellation cancels the call. There is no deadline, because `side`
+  /// cancels an unanswered stream, and keepalive detects a server that fails later.
   [[nodiscard]] coro::task<grpc::Status> run();
   void wake() { pending_.set(); }
   /// Cancels the call; run() then completes soon.

@@ -96,7 +96,7 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
     auto oldest = pending_.begin();
     while (oldest != pending_.end() && oldest->second->what != asked::step::call) ++oldest;
     auto const first = oldest == pending_.end() ? refused_.front() : oldest->second;
-    // Room may depend on the thread that waits here (a cycle). The server then fails the first
+    // If the thread that waits here would have to make room (a cycle), the server fails the first
     // call.
     if (note_wait(*first)) {
       tell(held);
@@ -180,7 +180,7 @@ remote_object object_calls::ask(v1::NewObject what) {
   made->create.set_number(last_);
   tell(held);
   held.lock();
-  changed_.wait(held, [&made] { return made->answered; });  // ends with the session at the latest
+  changed_.wait(held, [&made] { return made->answered; });  // the end of the session ends the wait
   held.unlock();
   if (made->error) raise(failure(*made->error));
   auto const& found = made->found;
@@ -220,7 +220,7 @@ bool object_calls::note_wait(asked& a) {
   if (std::find(all.begin(), all.end(), *within) != all.end()) return false;
   if (all.size() >= waits_max) all.erase(all.begin());
   all.push_back(*within);
-  if (a.number == 0) return false;  // reported when the request is sent
+  if (a.number == 0) return false;  // the wait is reported when the request is sent
   waits_.emplace_back(a.number, *within);
   return true;
 }

@@ -43,7 +43,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
   static constexpr std::size_t calls_in_flight_max = 8;
-  /// Delays before resending a request that the server had no room for; doubled each time.
+  /// Delays before resending a request that the server had no room for; the delay doubles each
+  /// time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
   /// `ticket` is the session's secret. A worker passes an empty ticket and sends the handle's
@@ -69,8 +70,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
       std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
   using async_explainer = std::function<boost::asio::awaitable<std::string>(
       std::uint64_t object, std::chrono::milliseconds waited)>;
-  /// Sets functions that return why an object's calls are unanswered, worded as the end of a
-  /// sentence. Must be called first. `async_of` is for coroutines.
+  /// Sets functions that return why an object's calls are unanswered, as the end of a sentence.
+  /// Must be called first. `async_of` is for coroutines.
   void explain_with(explainer of, async_explainer async_of) {
     explainer_ = std::move(of);
     async_explainer_ = std::move(async_of);
@@ -86,13 +87,13 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::vector<handle> call_sequentially(object_place const& to, std::string_view method,
                                         std::vector<std::string> args) override;
   void erase(object_place const& of) override;
-  /// Waits until the server has accepted the request. Sets the request number. Throws the server's
-  /// error as raise() does, and unavailable_error.
+  /// Creates an object. Waits until the server has accepted the request. Sets the request number.
+  /// Throws the server's error as raise() does, and unavailable_error.
   remote_object create(v1::NewObject what);
   remote_object find(std::string const& name);
 
-  // Called by the stream.
-  /// Returns false if there are no requests.
+  // The stream calls the following members.
+  /// Adds requests to a message. Returns false if there are no requests.
   bool fill(v1::ObjectRequests& to);
   bool has_more() const;
   void again();
@@ -103,11 +104,11 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   void end(std::string const& reason);
 
   struct asked {
-    enum class step : std::uint8_t { make, call, drop };  // ordered as within a message
+    enum class step : std::uint8_t { make, call, drop };  // in the order of a message
 
     std::uint64_t number = 0;
     step what = step::call;
-    v1::NewObject create{};  // for `make`: an object to create, or to find if the class is empty
+    v1::NewObject create{};  // for `make`: the object to create, or to find if the class is empty
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
     muster::encoding encoding = muster::encoding::json;  // `bytes` for calls of variables
@@ -162,7 +163,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;
 
-  mutable std::mutex mutex_;  // protects the members below
+  mutable std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>
@@ -178,13 +179,13 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;
-    std::uint64_t last = 0;  // number of the previous request; a later answer confirms it
+    std::uint64_t last = 0;  // number of the request before it; a later answer confirms it
   };
   /// Acknowledgements that the server may not have received. Limited to 2 * calls_max, because each
-  /// precedes an unconfirmed request.
+  /// acknowledgement precedes an unconfirmed request.
   std::deque<said> sent_acknowledgements_;
-  /// Calls for which methods are waiting, each with the waiting method. They have not been sent on
-  /// this stream.
+  /// Calls for which methods are waiting, each with the waiting method. These calls have not been
+  /// reported on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
   bool stream_woken_ = false;  // whether the stream knows that requests are waiting
   bool ticket_sent_ = false;   // whether the ticket was sent on this stream

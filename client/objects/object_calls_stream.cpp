@@ -9,7 +9,8 @@ namespace muster::detail {
 namespace {
 
 /// Returns true if a request that failed because the server had no room can be resent. Reads and
-/// updates of variables can run after later requests. A lost update would otherwise go unreported.
+/// updates of variables can run after later requests. Without a retry, a lost update would not be
+/// reported.
 bool may_be_repeated(object_calls::asked const& a, v1::Failure const& why) {
   constexpr std::string_view reads[] = {"read", "read_rows", "gather", "info", "save", "cut_rows"};
   constexpr std::string_view updates[] = {"assign_add", "assign_sub", "scatter_add", "scatter_sub",

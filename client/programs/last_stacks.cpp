@@ -114,7 +114,7 @@ void last_stacks::forget(rank_key const& key) {
   if (it == attempts_.end()) return;
   auto& a = it->second;
   a.killed.erase(key.rank);
-  if (a.untold.contains(key.rank)) return;  // the rank is removed after it was reported again
+  if (a.untold.contains(key.rank)) return;  // the rank is removed once it has been reported again
   a.taken.erase(key.rank);
   if (a.taken.empty() && a.killed.empty()) attempts_.erase(it);
 }
@@ -133,7 +133,7 @@ bool last_stacks::reports() const {
                      [](auto const& a) { return !a.second.untold.empty(); });
 }
 
-// One attempt per message, because its stacks can fill a message.
+// Each message contains only one attempt, because its stacks can fill a message.
 void last_stacks::report(v1::RankReports& to) {
   for (auto it = attempts_.begin(); it != attempts_.end(); ++it) {
     auto& a = it->second;

@@ -1,6 +1,6 @@
 // Samples the stacks of ranks shortly before this worker kills them. The stacks are reported after
-// the ranks' exits, and again to each new server until it orders the worker to forget the ranks.
-// Stages:
+// the ranks' exits, and again to each new server, until the server orders the worker to forget the
+// ranks. Stages:
 //
 //     expect(kill at) ──► `lead` before ──┐
 //     take_now ───────────────────────────┴► stack_files ──► killed? ──► report
@@ -31,9 +31,11 @@ class last_stacks {
   static constexpr std::chrono::milliseconds lead{300};
   /// Maximum time to write stacks; later stacks are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Maximum number of attempts with kept stacks; beyond this, the oldest stacks are dropped.
+  /// Maximum number of attempts whose stacks are kept; beyond this number, the oldest stacks are
+  /// dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Maximum number of expected kills; beyond this, the oldest kill is dropped and not sampled.
+  /// Maximum number of expected kills; beyond this number, the oldest kill is dropped and not
+  /// sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;
@@ -47,7 +49,8 @@ class last_stacks {
 
   /// Must be called first.
   void begin(coro::engine_context& engine, std::function<void()> wake);
-  /// Samples at `lead` before `kill`. For reason::lease, replaces the previous kill.
+  /// Samples at `lead` before `kill`. A kill for reason::lease replaces the previous kill for this
+  /// reason.
   void expect(clock::time_point kill, reason why, who ranks);
   /// Samples `ranks`, then calls `then` once, after at most `lead`. Can call `then` before
   /// returning.

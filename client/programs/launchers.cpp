@@ -140,7 +140,7 @@ struct launchers::state {
                       });
   }
 
-  // Called when both processes have closed their output, so the second is about to exit.
+  // Called when both processes have closed their output, so the second process is about to exit.
   void gone(std::uint64_t id) {
     auto const it = all.find(id);
     if (it == all.end()) return;
@@ -153,7 +153,7 @@ struct launchers::state {
     ::waitpid(ended->pid, &raw, 0);
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
     auto const& why = ended->last_error;
-    if (!expected.contains(id))  // otherwise it is being restarted
+    if (!expected.contains(id))  // otherwise the launcher is being restarted
       on.on_gone(id, given[id], true, well ? "" : why.empty() ? "the launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }

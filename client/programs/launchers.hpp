@@ -16,12 +16,12 @@ namespace muster {
 
 class launchers {
  public:
-  /// Called on this object's thread. Their targets must outlive close().
+  /// Functions that are called on this object's thread. Their targets must outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
-    /// The launcher and all its processes have exited, or it could not be started. Not called if
-    /// another start is pending; the launcher is then restarted. `orders` counts its start orders;
-    /// `why` is empty after a normal exit.
+    /// The launcher and all its processes have exited, or the launcher could not be started. The
+    /// function is not called if another start is pending; the launcher is then restarted. `orders`
+    /// counts its start orders; `why` is empty after a normal exit.
     std::function<void(std::uint64_t id, std::uint32_t orders, bool started, std::string why)>
         on_gone;
   };
@@ -31,8 +31,8 @@ class launchers {
   ~launchers();
   launchers(launchers const&) = delete;
 
-  /// Thread-safe. Stores orders for this launcher until start() or forget() is called. start()
-  /// restarts a kept launcher that has exited by then. There are at most as many launchers as
+  /// Thread-safe. Stores orders for this launcher until start() or forget() is called. If a kept
+  /// launcher has exited by then, start() restarts it. There are at most as many launchers as
   /// ranks.
   void expect(std::uint64_t id);
   /// Starts the launcher if it is not running, and sends it the order.

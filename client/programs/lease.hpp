@@ -13,7 +13,7 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Maximum number of unacknowledged numbers; beyond this, the oldest are dropped.
+  /// Maximum number of unacknowledged numbers; beyond this limit, the oldest numbers are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}
@@ -46,8 +46,8 @@ class lease {
     return renewed;
   }
 
-  /// Returns the time to kill ranks, a tenth of the lease before its end, so that the ranks are
-  /// dead by then.
+  /// Returns the time at which ranks must be killed. It is a tenth of the lease before the lease
+  /// ends, so that the ranks are dead by then.
   clock::time_point until() const { return renewed_ + length_ - length_ / 10; }
   std::chrono::milliseconds sign_of_life() const { return length_ / 4; }
 

@@ -48,7 +48,7 @@ std::string read_all(int from) {
   }
 }
 
-// Writes samples to memory instead of a pipe, which could delay sampling.
+// Writes samples to memory, because a pipe could delay sampling.
 file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_point until) {
   auto file = opened(::memfd_create("samples", MFD_CLOEXEC), "memfd_create");
   std::size_t bytes = 0, count = 0;
@@ -78,7 +78,7 @@ std::string read_text_until(int out, clock::time_point until) {
   }
 }
 
-// Ignores an incomplete entry.
+// Parses the reader's output, and ignores an incomplete entry.
 std::map<pid_t, std::string> parse_texts(std::string_view said) {
   std::map<pid_t, std::string> texts;
   for (;;) {
@@ -103,7 +103,7 @@ std::map<pid_t, std::string> native_stacks::of(std::vector<pid_t> const& process
   auto const left = until - clock::now();
   if (reader_.empty() || processes.empty() || left <= left.zero()) return {};
   try {
-    // Reserves half of the time for the reader, because some stacks are better than none.
+    // Reserves half of the time for the reader, because some stacks are better than no stacks.
     auto const samples = samples_of(processes, until - left / 2);
     child_options o{.argv = reader_, .environment = {}, .cwd = "/", .in = samples.get()};
     if (owner_) o.user = process_user{owner_->first, owner_->second};

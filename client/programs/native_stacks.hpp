@@ -1,7 +1,7 @@
 // Samples the native stacks of non-Python processes and of Python processes that do not respond.
 // The worker copies their registers and stacks (base/process/native). A reader process maps the
-// copies to functions. Because it parses untrusted files, it runs as the ranks' user and has no
-// access to the worker's secrets.
+// copies to functions. Because the reader parses untrusted files, it runs as the ranks' user and
+// has no access to the worker's secrets.
 //
 // Thread-safe. of() waits for the reader process and kills it at the deadline.
 #pragma once
@@ -19,7 +19,7 @@ namespace muster {
 
 class native_stacks {
  public:
-  /// Limits of one call; processes beyond them are omitted.
+  /// Limits of one call; processes beyond the limits are omitted.
   static constexpr std::size_t processes_max = 1'024;
   static constexpr std::size_t sample_bytes_max = std::size_t{64} << 20;
   static constexpr std::size_t text_bytes_max = std::size_t{64} << 10;  // per process

@@ -1,4 +1,4 @@
-// The machine's processes, read from /proc, and the ranks that they belong to. Thread-safe.
+// The machine's processes, read from /proc, and the ranks to which they belong. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ seen_processes all_processes(std::string const& proc = "/proc");
 /// Returns nullopt if the process does not exist.
 std::optional<seen_process> look_at(pid_t pid, std::string const& proc = "/proc");
 
-/// Returns the rank that started the process, directly or indirectly. `ranks` is indexed by each
+/// Returns the rank that started the process directly or indirectly. `ranks` is indexed by each
 /// rank's first process, which leads the process group.
 std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> const& ranks,
                                      seen_processes const& all);

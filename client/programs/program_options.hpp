@@ -34,7 +34,7 @@ struct program_options {
   /// last use.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
-  /// Signal that makes Python ranks write their stacks. 0 disables it.
+  /// Signal that makes Python ranks write their stacks. 0 disables stack sampling.
   int stack_signal = default_stack_signal();
   /// Time for ranks that report steps to reach an agreed step when the worker leaves.
   std::chrono::milliseconds notice{20'000};

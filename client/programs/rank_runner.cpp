@@ -42,7 +42,7 @@ std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
-// Returns the RANK of torch.distributed, or nullopt if the rank does not train.
+// Returns the RANK of torch.distributed, or nullopt if the rank does not use torch.distributed.
 std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRank const& rank) {
   if (rank.type() == "ps" || rank.type() == "evaluator") return {};
   std::uint32_t before = 0;
@@ -155,7 +155,7 @@ void rank_runner::keep(std::uint64_t launcher) {
     launchers_.dismiss(*goes);
 }
 
-// Keeps the launcher again if it was kept before.
+// Keeps the launcher for the next attempt again, if it was kept before.
 void rank_runner::let_go(std::uint64_t launcher) {
   if (reusable_launchers_.contains(launcher)) return keep(launcher);
   attempts_.erase(launcher);
@@ -195,7 +195,7 @@ void rank_runner::start(v1::StartRanks order) {
 }
 
 // A missing upload is not a failure of the program. If the worker is now connected to a different
-// server, it requests the upload from that server. Otherwise, the ranks end as stopped.
+// server, it requests the upload from that server. Otherwise, the ranks count as stopped.
 void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
@@ -269,7 +269,7 @@ std::string rank_runner::line_of(v1::StartRanks const& order) {
                           .steps = step_watch_.files().prefix(order.program(), order.attempt())};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
-    auto& names = settings.devices[rank.rank()];  // also without devices, to set an empty list
+    auto& names = settings.devices[rank.rank()];  // creates an entry even without devices
     for (auto const& d : table_.find({order.program(), order.attempt(), rank.rank()})->devices)
       names += (names.empty() ? "" : ",") + d;
   }

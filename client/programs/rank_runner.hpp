@@ -50,8 +50,8 @@ class rank_runner final : public rank_side {
  private:
   /// Maximum number of reads of logs, last lines or stacks that are running or waiting to be sent.
   static constexpr std::size_t logs_max = 16;
-  /// Maximum number of stack requests among these reads. Each can block the disk thread for a
-  /// second.
+  /// Maximum number of stack requests among these reads. Each request can block the disk thread for
+  /// a second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
@@ -130,7 +130,7 @@ class rank_runner final : public rank_side {
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
   std::deque<v1::RankStacks> stacks_;
-  std::deque<v1::RankSteps> steps_;  // one or two reports per rank and second
+  std::deque<v1::RankSteps> steps_;  // at most two reports per rank and second
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;

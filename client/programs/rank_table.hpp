@@ -29,7 +29,7 @@ struct held_rank {
   std::string not_preloaded{};
   std::vector<std::string> devices{};
   bool start_was_reported = false,
-       end_was_reported = false;  // whether they were reported on this stream
+       end_was_reported = false;  // whether the events were reported on this stream
   bool asked_to_end = false;
 };
 
@@ -41,7 +41,7 @@ class rank_table {
   held_rank& add(rank_key const& key, std::uint64_t launcher);
   /// Returns the launcher's ranks that have not exited.
   std::vector<rank_key> alive_of(std::uint64_t launcher) const;
-  /// Returns the launchers whose ranks of this attempt have not all exited.
+  /// Returns the launchers that have ranks of this attempt that have not exited.
   std::set<std::uint64_t> launchers_of(std::uint64_t program, std::uint32_t attempt) const;
   std::set<std::uint64_t> launchers() const;
   std::set<std::pair<std::uint64_t, std::uint32_t>> attempts() const;
@@ -50,14 +50,14 @@ class rank_table {
   /// Marks the named ranks, or all ranks of the launcher if none is named, as requested to stop.
   void asked_to_end(std::uint64_t launcher,
                     google::protobuf::RepeatedField<std::uint32_t> const& named);
-  /// Returns the rank's devices. If the rank was stopped without a request, it has failed, because
-  /// its launcher was terminated from outside.
+  /// Records a rank's exit and returns the rank's devices. A rank that was stopped without a
+  /// request counts as failed, because its launcher was terminated from outside.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
   void report_again(rank_key const& key);
   /// Removes the rank unless it is running.
   void forget(rank_key const& key);
 
-  /// Adds all ranks to a hello, which replaces pending reports.
+  /// Adds all ranks to a hello. The hello replaces pending reports.
   void offer(v1::ProgramsOffer& to);
   /// Applies the answer to offer(). Returns the running ranks that must be killed. Removes ranks
   /// that the server did not keep and whose exit was reported.

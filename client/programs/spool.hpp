@@ -23,8 +23,9 @@ class spool {
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
-  /// Creates the directories below `directory`. If it is empty, creates a temporary directory that
-  /// the destructor removes. If the process is killed, the user's next spool removes it.
+  /// Creates the directories below `directory`. If `directory` is empty, creates a temporary
+  /// directory that the destructor removes. If the process is killed, the user's next spool removes
+  /// this directory.
   /// @throws std::filesystem::filesystem_error, std::system_error
   explicit spool(std::filesystem::path directory);
   spool(spool const&) = delete;
@@ -56,7 +57,7 @@ class spool {
 
   /// The last non-blank line of a log, truncated to `line_bytes_max` bytes. Only the last
   /// `look_bytes` of the file are read, so a longer line lacks its beginning. A carriage return
-  /// also ends a line, because progress bars use it.
+  /// also ends a line, because progress bars use carriage returns.
   struct last {
     std::uint64_t size = 0;
     std::string text;
@@ -70,7 +71,7 @@ class spool {
  private:
   void forget_oldest(std::set<attempt_name> const& in_use) const;
 
-  std::unique_ptr<private_temp_directory> const own_;  // null if `root_` was given
+  std::unique_ptr<private_temp_directory> const own_;  // null if a directory was given
   std::filesystem::path const root_;
 };
 

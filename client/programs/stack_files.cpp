@@ -30,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-// Runs in each Python interpreter of a rank before the program. Must neither fail nor print.
+// This module runs in each Python interpreter of a rank before the program. Must neither fail nor
+// print.
 constexpr char const* register_stacks =
     R"(# This process writes its stacks into a file when it is asked to.
 def _register():
@@ -187,8 +188,8 @@ std::string without_directory(std::string text, std::string const& works) {
   return text;
 }
 
-// A signalled process. Its file is opened only when needed, because a worker can have as many ranks
-// as descriptors.
+// A signalled process. The stack file is opened only when needed, because a worker can have as many
+// ranks as descriptors.
 struct asked {
   pid_t pid = 0;
   std::uint32_t rank = 0;

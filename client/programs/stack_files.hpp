@@ -28,11 +28,11 @@ class stack_files {
   static constexpr std::chrono::milliseconds patience{900};  // default of take()
   /// Extra time to sample signalled processes from outside that have not written their stacks.
   static constexpr std::chrono::milliseconds after_silence{400};
-  /// Maximum bytes of one rank and of a whole answer. In an answer with many ranks, the limit per
+  /// Maximum bytes for one rank and for a whole answer. In an answer with many ranks, the limit per
   /// rank is lower.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
-  /// Maximum number of processes that one take() signals, over all its ranks.
+  /// Maximum number of processes, of all ranks together, that one take() signals.
   static constexpr std::size_t processes_max = 1'024;
 
   /// `works` is the directory of the ranks' working directories, works/ATTEMPT/RANK. File names

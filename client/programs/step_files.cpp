@@ -104,7 +104,8 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
     auto const us = e.ns / 1'000;
     bool const first = seen.marks.empty();
     if (e.step > steps::step_max || us > now) return {};
-    // The steps or the clock decreased, so earlier entries belong to another count.
+    // The steps or the clock decreased, so the earlier entries belong to a different run of the
+    // counter.
     if (!first && (e.step <= seen.marks.back().step || us < seen.marks.back().us))
       seen.marks.clear();
     seen.marks.push_back({e.step, us});
@@ -117,7 +118,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
 void step_files::order(rank_key const& key, std::uint64_t word) const {
   auto const file = open_file(of(key));
   if (!file) return;
-  // A truncated file has no reader.
+  // The result is ignored, because a truncated file has no reader.
   (void)!::pwrite(file.get(), &word, sizeof word, offsetof(steps::layout, order));
 }
 

@@ -1,6 +1,6 @@
 // Files through which ranks report their steps (base/process/steps/step_layout.hpp). A rank can
-// write anything into its file, truncate it or replace it. Therefore files are read and never
-// mapped, and implausible content is ignored. Thread-safe.
+// write anything into its file, and can truncate or replace the file. Therefore, files are read and
+// never mapped, and implausible content is ignored. Thread-safe.
 #pragma once
 
 #include <sys/types.h>

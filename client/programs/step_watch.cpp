@@ -150,7 +150,7 @@ void step_watch::answer() {
   }
 }
 
-// Returns nullopt when closing.
+// Waits for posted calls. Returns nullopt when the object is being closed.
 std::optional<std::vector<std::function<void()>>> step_watch::next_posted(clock::time_point until) {
   std::unique_lock lock(mutex_);
   auto const news = [this] { return closing_ || !posted_.empty(); };

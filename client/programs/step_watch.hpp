@@ -25,7 +25,8 @@ class step_watch {
   /// Time between a hold order and reading the last steps. By then, the ranks' writes are visible.
   static constexpr std::chrono::milliseconds settled{10};
 
-  /// A hold without a following order is revoked after this time, because the server is lost.
+  /// A hold that is not followed by an order is revoked after this time, because the server must
+  /// have been lost.
   static constexpr std::chrono::seconds hold_max{10};
 
   using clock = std::chrono::steady_clock;
@@ -49,11 +50,12 @@ class step_watch {
   /// Holds ranks at their next step. Then calls `done` on this object's thread with the last step
   /// of each rank.
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
-  /// Makes ranks stop after this step, or continue if there is none.
+  /// Makes ranks stop after this step, or continue if there is no step.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
   /// Returns the attempts in which a running rank has reported a step, as of the last read.
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping();
-  /// Calls `of` later on this object's thread. Ignored while an earlier call is pending.
+  /// Calls `of` later on this object's thread. The request is ignored while an earlier call is
+  /// pending.
   void remind(std::chrono::milliseconds after, std::function<void()> of);
   void close();
 

@@ -1,7 +1,7 @@
 // Local ports through which ranks reach the server: one per attempt for the program's coordination
-// cluster, and one per PyTorch rank for its TCPStore, which identifies the rank. Each connection
-// has a tunnel to the server. Ports outlive the connection to a server. A connection waits for a
-// server for up to `patience`, then it is closed.
+// cluster, and one per PyTorch rank for its TCPStore. The port identifies the rank. Each connection
+// has a tunnel to the server. Ports outlive the connection to a server. If there is no server, a
+// connection waits for up to `patience` and is then closed.
 //
 // Used only on the engine thread unless stated otherwise.
 #pragma once
@@ -42,8 +42,8 @@ class tunnels {
   /// `server` is "host:port".
   void follow(std::string const& server);
 
-  /// Returns "127.0.0.1:port" of the attempt, or of a PyTorch rank's TCPStore. Opens the port if
-  /// needed.
+  /// Returns the address "127.0.0.1:port" for the attempt, or for a PyTorch rank's TCPStore. Opens
+  /// the port if necessary.
   /// @throws boost::system::system_error if the port cannot be opened
   /// @throws std::runtime_error if there are too many ports
   std::string open(std::uint64_t program, std::uint32_t attempt,
@@ -66,7 +66,7 @@ class tunnels {
   std::string const key_;
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;
-  // Without a rank, the listener is for the coordination cluster; this name sorts first.
+  // A listener without a rank is for the coordination cluster; its name sorts first.
   using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
   std::map<name, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;

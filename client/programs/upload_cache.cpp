@@ -36,7 +36,7 @@ std::string short_name(std::string const& hash) {
   return "upload " + hash.substr(0, 12);
 }
 
-/// A directory that is removed unless it was renamed.
+/// A new directory that is removed unless it has been renamed.
 struct new_directory {
   explicit new_directory(fs::path const& in) {
     auto name = (in / (std::string(unfinished) + "XXXXXX")).string();

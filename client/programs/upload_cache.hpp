@@ -27,7 +27,7 @@ namespace muster {
 
 struct upload_cache_options {
   std::filesystem::path directory;
-  std::uint64_t bytes_max = 0;  // beyond this, the least recently used uploads are removed
+  std::uint64_t bytes_max = 0;  // beyond this limit, the least recently used uploads are removed
   std::chrono::seconds age{};   // uploads unused for this time are removed
   tree_limits limits{};
 };
@@ -43,7 +43,8 @@ class upload_cache {
 
   /// Replaces each of the paths with a copy of the upload.
   /// @param hash 64 hexadecimal digits
-  /// @param given_up polled while another worker holds the lock; if it returns true, this throws
+  /// @param given_up polled while another worker holds the lock; if it returns true, this function
+  ///   throws
   /// @throws std::exception with a readable message
   void provide(std::string const& hash, std::vector<std::filesystem::path> const& to,
                std::optional<std::pair<uid_t, gid_t>> owner, fetch_function const& fetch,

@@ -1,5 +1,4 @@
-// Downloads one upload from the server's BlobService into a file. cancel() may be called from any
-// thread.
+// Downloads one upload from the server's BlobService into a file. Any thread may call cancel().
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -15,8 +14,8 @@
 
 namespace muster {
 
-/// The server is unreachable or no longer has the upload. Another server or a later attempt can
-/// succeed.
+/// The server is unreachable or no longer has the upload. A request to another server, or a later
+/// attempt, can succeed.
 class upload_unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,11 +27,7 @@ class upload_fetch {
   upload_fetch(std::string server, tls_options tls, std::string token)
       : server_(std::move(server)), tls_(std::move(tls)), token_(std::move(token)) {}
 
-  /// Retries transient errors for 30 seconds after the last progress.
-  /// @param hash 64 hexadecimal digits
-  /// @throws upload_unavailable
-  /// @throws std::runtime_error after a permanent error
-  /// @throws std::system_error for file errors
+  /// Downloads the upload. Retries transient errors for 30 seconds after the last progress.
   void run(std::string const& hash, std::filesystem::path const& to);
   /// Makes the current or the next run() fail.
   void cancel();
@@ -44,7 +39,7 @@ class upload_fetch {
   std::string const server_;
   tls_options const tls_;
   std::string const token_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   grpc::ClientContext* call_ = nullptr;
   bool cancelled_ = false;

@@ -25,7 +25,7 @@ namespace muster {
 
 class uploads {
  public:
-  /// `why_not` is empty on success.
+  /// Result of an order; `why_not` is empty on success.
   struct outcome {
     std::string why_not{};
     bool is_unavailable = false;
@@ -33,7 +33,7 @@ class uploads {
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
-    /// If empty, fetched in advance, after all other orders.
+    /// If `to` is empty, the upload is fetched in advance, after all other orders.
     std::vector<std::filesystem::path> to{};
     std::optional<std::pair<uid_t, gid_t>> owner{};
     std::function<void()> before{};       // called on this object's thread; can throw
@@ -44,8 +44,8 @@ class uploads {
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Thread-safe, as are all functions below. There is at most one pending order per ID, and the
-  /// number of ranks limits the number of orders.
+  /// Adds an order. Thread-safe, as are the following functions. There is at most one pending order
+  /// per ID, and the number of ranks limits the number of orders.
   void provide(order o);
   /// Removes the order or cancels its download.
   void forget(std::uint64_t id);
@@ -59,7 +59,7 @@ class uploads {
   upload_cache cache_;  // used only by this object's thread
   tls_options const tls_;
   std::string const token_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   std::deque<order> waiting_;
   std::uint64_t current_ = 0;

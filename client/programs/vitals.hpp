@@ -13,7 +13,7 @@ namespace muster {
 
 struct vitals {
   // State of the rank's first process: R, S, D, T or Z. If any of the rank's processes is in state
-  // T, the state is T; otherwise, if any is in state D, it is D.
+  // T or D, that state is used instead; T has priority over D.
   char state = 0;
   std::uint64_t cpu_ms = 0, io_bytes = 0, faults = 0;
   std::uint64_t wakeups = 0;  // wakeups of the first thread of the rank's first process

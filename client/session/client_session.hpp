@@ -34,7 +34,7 @@ struct session_settings {
   std::chrono::milliseconds connect_timeout;
   std::size_t pending_max;  // maximum number of unsent messages
   std::size_t pending_bytes_max;
-  bool resumable;  // whether the server keeps the session for a grace period after a broken stream
+  bool resumable;  // whether the server keeps the session after a broken stream, for a grace period
 };
 
 class client_session : public std::enable_shared_from_this<client_session> {
@@ -51,8 +51,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
   /// Waits for at most connect_timeout. Throws the same errors as throw_if_over().
   void wait_open();
   std::string id() const;
-  /// Waits until the link has ended. Needs no deadline, because the link has a deadline or was
-  /// cancelled.
+  /// Waits until the link has ended. No deadline is needed here, because the link has a
+  /// deadline or was cancelled.
   void wait_ended();
 
   // The link calls the following members on the engine thread.
@@ -94,8 +94,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_num_workers(o.num_workers);
   }
 
-  // The following members require the mutex, except async_when, which locks it.
-  /// Throws the reason if no more calls can be scheduled.
+  // The following members require the mutex, except async_when, which locks the mutex.
+  /// If no more calls can be scheduled, throws an error with the reason.
   virtual void throw_if_over() const = 0;
   bool full() const;
   /// Returns the number of a function name. The name is sent before the next message.
@@ -138,8 +138,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
   std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
   std::vector<std::shared_ptr<waiting>> ready_;  // coroutines to resume after the mutex is released
 
-  /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
-  /// room. At the limit, scheduling waits.
+  /// Unsent messages, limited to pending_max entries and pending_bytes_max bytes, plus messages
+  /// that do not wait for room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
   bool streaming_ = false;  // whether new calls are added to out_ immediately
   bool writing_ = false;

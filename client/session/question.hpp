@@ -1,5 +1,5 @@
 // A user's request from any thread or coroutine, executed by a coroutine on the engine thread.
-// Shared by the caller and that coroutine, so that either can end first.
+// Shared by the caller and the coroutine, so that either can end first.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -26,8 +26,8 @@ class question : public std::enable_shared_from_this<question<T>> {
   /// Throws if too many coroutines are running.
   using starter = std::function<void(coro::task<void>)>;
 
-  /// `tickets`, if not null, receives the operation's ticket. `tickets` and the engine must outlive
-  /// the operation.
+  /// If `tickets` is not null, it receives the operation's ticket. `tickets` and the engine must
+  /// outlive the operation.
   question(coro::engine_context& e, starter spawn, operation o,
            std::set<ticket*>* tickets = nullptr)
       : engine(e), spawn_(std::move(spawn)), operation_(std::move(o)), tickets_(tickets) {}
@@ -92,8 +92,8 @@ class question : public std::enable_shared_from_this<question<T>> {
   std::promise<T> answer_;
 };
 
-/// Blocks until the operation has ended. Throws its errors, and std::logic_error on the engine
-/// thread.
+/// Blocks until the operation has ended. Throws the errors of the operation, and std::logic_error
+/// on the engine thread.
 template <class T>
 T ask(std::shared_ptr<question<T>> const& q) {
   if (q->engine.running_in_this_thread())

@@ -126,8 +126,8 @@ class session::stream final : public detail::client_session {
     if (!full()) return true;
     if (when == when_full::refuse) return false;
     if (on_stream_thread()) return true;
-    // No deadline, because the wait is the server's back-pressure. The end of the session ends the
-    // wait.
+    // There is no deadline, because the wait is the server's back-pressure. The end of the session
+    // ends the wait.
     changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
     throw_if_over();
     return true;
@@ -207,18 +207,18 @@ class session::stream final : public detail::client_session {
 
   outcome_handler const on_outcome_;
   client_engine& engine_;  // kept alive by the session object
-  failure failure_;        // failure of the outcome that is being delivered; engine thread
+  failure failure_;        // failure that is being delivered; used only on the engine thread
   /// Whether calls wait until a server has opened the session. Needed for a list of servers,
   /// because an inactive server does not accept calls.
   bool const waits_for_open_;
   v1::SessionRequest open_;  // first request on each server's stream
-  bool open_sent_ = false;   // whether open_ was sent on the current stream; engine thread
+  bool open_sent_ = false;  // whether open_ was sent on this stream; used only on the engine thread
 
   // The mutex protects the following members. Handlers on the stream thread can exceed the limits
   // of out_ by about one entry per outcome.
   bool ending_ =
-      false;  // no further calls are accepted; the session ends after every handler has been called
-  /// Indexed by the low bits of the token; one per call in flight.
+      false;  // whether calls are rejected; the session ends after every handler has been called
+  /// Handlers of calls in flight, indexed by the low bits of the token.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;
   std::vector<called> display_names_;  // at most called_max

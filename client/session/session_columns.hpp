@@ -1,4 +1,4 @@
-// Parallel arrays of messages, for all kinds of sessions.
+// Parallel arrays in the messages of sessions.
 #pragma once
 
 #include "client/wire.hpp"
@@ -18,7 +18,7 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
 }
 
 /// Appends the display name and hash of the last call, at `position`; an empty name means no
-/// display name. Refers to a recent equal entry of the same message, if any.
+/// display name. If the message has an equal recent entry, refers to that entry.
 inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
                          std::string_view hash) {
   constexpr int looked_at = 16;

@@ -81,8 +81,7 @@ coro::task<void> session_link::run(std::shared_ptr<session_link> /*self*/) {
     if (was_open_) give_up_in(session_->now().grace);
     in_vain = was_open_ ? 0 : in_vain + 1;
     was_open_ = false;
-    // Pauses once per round of addresses, because one of the servers may just have become the
-    // leader.
+    // Pauses once per round of addresses, because one server may just have become the leader.
     if (in_vain % addresses == 0) co_await pause_.wait_for(backoff_.next());
     if (!gave_up_ && !session_->now().closing) continue;
     reason = final_reason(status);

@@ -1,8 +1,8 @@
 // Connects a client_session to the server through consecutive streams. Reconnects as long as the
 // server keeps the session. Keeps itself and the session alive until it has ended.
 //
-// wake(), close() and cancel() can be called from any thread that has locked the session's mutex,
-// because the session cannot end while it is locked. All other code runs on the engine thread.
+// Any thread that has locked the session's mutex can call wake(), close() and cancel(), because the
+// session cannot end while the mutex is locked. All other code runs on the engine thread.
 #pragma once
 
 #include <chrono>

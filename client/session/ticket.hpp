@@ -30,8 +30,8 @@ class ticket {
   }
   ticket(ticket const&) = delete;
 
-  /// Ends the operation for this reason; later reasons are ignored. The engine's loop resumes a
-  /// suspended coroutine.
+  /// Ends the operation for this reason; later reasons are ignored. If the coroutine is suspended,
+  /// the engine's loop resumes it.
   void cut_short(cut why) {
     if (why_ == cut::none) why_ = why;
     if (context_ != nullptr) context_->TryCancel();

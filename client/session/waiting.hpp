@@ -1,5 +1,5 @@
-// A coroutine that waits on another executor for an event on the engine thread. Shared by the wait
-// and the code that resumes it.
+// A coroutine that waits on another executor for an event on the engine thread. Shared by the
+// coroutine and the code that resumes it.
 #pragma once
 
 #include <atomic>

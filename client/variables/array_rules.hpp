@@ -1,4 +1,4 @@
-// Checks of arguments for an array of one shape and dtype. For stored.hpp.
+// Checks arguments against the shape and dtype of an array. For stored.hpp.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ template <class T>
 class array_rules {
  protected:
   static constexpr bool adds =
-      sizeof(T) > 1;  // if false, supports only assignment, read and gather
+      sizeof(T) > 1;  // if false, T supports only assignment, read and gather
 
   array_rules(std::string dtype, detail::shape of)
       : dtype_(std::move(dtype)), shape_(std::move(of)), row_(count_of(shape_, 1)) {}

@@ -323,7 +323,8 @@ found_checkpoint newest_checkpoint(fs::path const& path) {
         found.wrong.push_back(e.what());
       }
     }
-    // Otherwise, the writing program has created newer checkpoints and removed these.
+    // Otherwise, the writing program has created newer checkpoints and removed the checkpoints
+    // listed here.
     if (checkpoints_in(path) == there) return found;
   }
 }

@@ -20,8 +20,8 @@
 
 namespace muster::detail {
 
-/// Returns the numbers of all finished (complete or not) or all unfinished checkpoints, oldest
-/// first.
+/// Returns the numbers of all finished or all unfinished checkpoints, oldest first. Finished
+/// checkpoints can be damaged.
 std::vector<std::uint64_t> checkpoints_in(std::filesystem::path const& path,
                                           bool unfinished = false);
 
@@ -60,8 +60,8 @@ class checkpoint_writer {
   boost::json::object variables_, objects_;
 };
 
-/// Removes unfinished checkpoints before `newest`, and all finished checkpoints except the newest
-/// `keep`.
+/// Removes unfinished checkpoints before `newest`, and all but the newest `keep` finished
+/// checkpoints.
 void tidy_checkpoints(std::filesystem::path const& path, std::uint64_t newest,
                       std::optional<std::uint32_t> keep);
 
@@ -111,8 +111,8 @@ struct found_checkpoint {
 };
 found_checkpoint newest_checkpoint(std::filesystem::path const& path);
 
-/// Returns JSON as Python's json.dumps(v, sort_keys=True) does, because the manifest contains its
-/// digest.
+/// Returns the same JSON as Python's json.dumps(v, sort_keys=True), because the manifest contains a
+/// digest of this text.
 std::string python_json(boost::json::value const& v);
 
 }  // namespace muster::detail

@@ -29,7 +29,7 @@ class known_state {
   void add(remote_object o, std::string const& name);
   void forget(std::uint64_t id);
 
-  /// Throws std::invalid_argument if a variable has no name or `keep` is invalid, and the errors of
+  /// Throws std::invalid_argument if a variable has no name or `keep` is invalid, and errors of
   /// calls and of the disk.
   std::uint64_t save(path where, how_many keep);
   /// Saves a checkpoint. Returns nothing, without saving, if newly created values would replace
@@ -58,12 +58,13 @@ class known_state {
   void can_continue(path where, all const& loaded);
 
   std::mutex turn_;   // locked during saving and restoring
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   all named_;         // limited by the names that the program uses
   std::map<std::uint64_t, std::string> names_;
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;
   std::set<std::string> deleted_;
-  /// Something was lost or recreated, so the current values must not replace the saved values.
+  /// Whether anything was lost or recreated, so that the current values must not replace the saved
+  /// values.
   bool restarted_ = false;
   std::set<std::string> continued_;  // paths that were restored from or saved to
 };

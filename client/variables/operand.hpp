@@ -1,5 +1,5 @@
-// Arguments of a variable's methods, converted to its dtype: an array of any alignment, or one
-// number for all elements. For stored_variable.cpp.
+// Arguments of a variable's methods, converted to the variable's dtype. An argument is an array of
+// any alignment, or one number for all elements. For stored_variable.cpp.
 #pragma once
 
 #include <charconv>

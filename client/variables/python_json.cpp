@@ -78,7 +78,7 @@ void append(std::string& to, json::value const& v) {
 
 }  // namespace
 
-// Sorts keys by code points, which equals the order of UTF-8 bytes.
+// Sorts keys by code points, which is the same as sorting by UTF-8 bytes.
 std::string python_json(json::value const& v) {
   std::string text;
   append(text, v);

@@ -37,7 +37,7 @@ class variable_base {
   virtual void load_rows(arguments const& a) = 0;
 };
 
-/// A slot whose shape or dtype differs from the variable's.
+/// A slot whose shape or dtype differs from the variable.
 struct other_slot {
   std::string dtype;
   detail::shape shape;

@@ -6,8 +6,8 @@
 
 namespace muster::detail {
 
-/// Maximum number of snapshots for concurrent checkpoints of several coordinators; beyond this, the
-/// oldest is dropped.
+/// Maximum number of snapshots for concurrent checkpoints of several coordinators; beyond this
+/// number, the oldest snapshot is dropped.
 inline constexpr std::size_t cuts_max = 4;
 
 /// Returns a class that every worker provides in addition to its own classes, or null.

@@ -97,7 +97,7 @@ array_view variable_core::rows_of(std::string_view data, std::uint64_t first,
           data.substr((r.begin - first) * row_bytes(), (r.end - r.begin) * row_bytes())};
 }
 
-/// Returns at least one range.
+/// Returns the ranges of rows in each shard, at least one range.
 std::vector<variable_core::range> variable_core::ranges(std::uint64_t begin,
                                                         std::uint64_t end) const {
   std::vector<range> all;
@@ -319,7 +319,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
   return all_of(std::move(parts));
 }
 
-// A step must fit into a single call per shard.
+// Checks that a step fits into a single call per shard.
 void variable_core::check_step_fits(indices which) const {
   constexpr std::uint64_t heads = 1'000;
   for (std::size_t i = 0; i < shards_.size(); ++i) {

@@ -1,6 +1,7 @@
 // Threads that run a worker's functions in order of arrival, at most `slots` at a time. A function
-// that has released its slot to wait for a value does not count. When it resumes, more than `slots`
-// functions can run for a while. push(), set_waiting() and stop() must not be called concurrently.
+// that has released its slot to wait for a value does not count. When this function resumes, more
+// than `slots` functions can run for a while. The members push(), set_waiting() and stop() must not
+// be called concurrently.
 #pragma once
 
 #include <condition_variable>
@@ -57,7 +58,7 @@ class executor {
   std::mutex finished_mutex_;
   std::vector<std::shared_ptr<job>> finished_;
 
-  std::mutex mutex_;  // protects the members below except threads_
+  std::mutex mutex_;  // protects the following members except threads_
   std::condition_variable changed_;
   std::deque<std::shared_ptr<job>> queue_;
   std::size_t executing_ = 0, waiting_ = 0;

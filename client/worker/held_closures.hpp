@@ -29,7 +29,7 @@ class held_closures {
 
   /// Returns false if the closure has already been added.
   bool add(std::shared_ptr<job> j);
-  /// Returns whether the job is stored. If not, its result must be dropped.
+  /// Returns whether the job is stored. If it is not stored, its result must be dropped.
   bool holds(job const& j) const;
   /// Must be called when the answer is sent; `number` is its number on the stream.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
@@ -82,12 +82,13 @@ class held_closures {
   /// Drops closures that have not started. Called after a broken stream.
   void drop_unstarted();
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
-  /// jobs that finished without a stream. Empty if the last server did not acknowledge answers.
+  /// jobs that finished without a stream. Returns nothing if the last server did not acknowledge
+  /// answers.
   std::vector<std::shared_ptr<job>> answers_for_hello();
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
   /// Applies the server's answer to offer(). Only the positions in `kept` remain; all other
-  /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered
-  /// (again). `acknowledges` is true if the server acknowledges answers.
+  /// functions are asked to stop. Returns the finished jobs among `kept`, whose answers must be
+  /// sent (again). `acknowledges` is true if the server acknowledges answers.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 

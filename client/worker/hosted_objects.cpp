@@ -92,7 +92,7 @@ void hosted_objects::build(v1::BuildObject& b) {
       held.unlock();
       return wake_stream();
     }
-    if (it != objects_.end()) return;  // reported when it is ready
+    if (it != objects_.end()) return;  // the object is reported when it is ready
   }
   failure why;
   auto const own = std::find_if(classes_.begin(), classes_.end(),
@@ -141,7 +141,7 @@ void hosted_objects::take_calls(v1::ObjectOrders& m) {
       detail::call_name const name{m.caller(i), m.of_worker(i), m.number(i)};
       if (!is_new(*o, name)) {
         auto const had = kept_.find({o->id, name});
-        if (had == kept_.end()) continue;  // executing, or its answer is queued
+        if (had == kept_.end()) continue;  // the call is executing, or its answer is queued
         out_.push_back(had->second.of);
         kept_.erase(had);
         again = true;
@@ -208,7 +208,7 @@ void hosted_objects::join_over() {
     std::lock_guard held(mutex_);
     over.swap(finished_threads_);
   }
-  for (auto& t : over) t.join();  // each is about to return
+  for (auto& t : over) t.join();  // each thread is about to return
 }
 
 void hosted_objects::end() {

@@ -43,7 +43,7 @@ class hosted_objects {
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
   hosted_objects() : calls_(std::make_shared<detail::object_calls>(std::string())) {}
-  /// @pre end() has been called, or begin() has not been called.
+  /// @pre begin() has not been called, or end() has been called.
   ~hosted_objects() = default;
   hosted_objects(hosted_objects const&) = delete;
 
@@ -59,7 +59,7 @@ class hosted_objects {
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);
   bool reports();
-  /// Adds as many pending reports as fit to an otherwise empty message.
+  /// Adds as many pending reports as possible to an otherwise empty message.
   void report(v1::WorkerMessage& to);
   bool holds_any() const { return !objects_.empty(); }
   std::shared_ptr<detail::object_calls> const& calls() const { return calls_; }
@@ -68,7 +68,7 @@ class hosted_objects {
   void end();
 
  private:
-  using caller = std::pair<std::uint64_t, bool>;  // number, and whether the caller is a worker
+  using caller = std::pair<std::uint64_t, bool>;  // caller's number, and whether it is a worker
   struct order {
     detail::call_name name;
     std::string method;
@@ -129,7 +129,7 @@ class hosted_objects {
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
   bool send_calls_next_ = false;  // whether the next message contains calls, not answers
 
-  mutable std::mutex mutex_;  // protects the members below
+  mutable std::mutex mutex_;  // protects the following members
   std::shared_ptr<worker_identity const> me_;
   std::map<std::uint64_t, failure> failed_;
   std::set<std::uint64_t> built_;  // objects to report as constructed or failed

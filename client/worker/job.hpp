@@ -1,5 +1,6 @@
-// A call of a user's function for a closure. The engine thread fills it, an executor thread runs
-// it, and the engine thread reads the result. `state` determines which thread owns it.
+// A call of a user's function for a closure. The engine thread fills the job, an executor thread
+// runs the job, and the engine thread reads the result. `state` determines which thread owns the
+// job.
 #pragma once
 
 #include <atomic>

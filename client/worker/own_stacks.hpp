@@ -1,7 +1,7 @@
 // Stacks of this process's threads, requested by a server (muster stacks). A short-lived process
-// samples them from outside, and a separate thread resolves the frame names.
+// samples the stacks from outside, and a separate thread resolves the frame names.
 //
-// take() must be called on the engine thread. It calls `told` itself, or the separate thread does.
+// take() must be called on the engine thread. take() or the separate thread calls `told`.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>

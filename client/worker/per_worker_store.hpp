@@ -22,11 +22,12 @@ struct kept_value {
 
 class per_worker_store {
  public:
-  /// The server limits the number of values.
+  /// Stores a value. The server limits the number of values.
   void keep(std::uint64_t handle, kept_value v);
   void drop(std::uint64_t handle);
   std::optional<kept_value> find(std::uint64_t handle) const;
-  /// Values whose builder failed are omitted, and rebuilt on request.
+  /// Returns the handles of the stored values. Omits values whose builder failed; they are rebuilt
+  /// on request.
   std::vector<std::uint64_t> handles() const;
 
   /// Replaces {"$per_worker":"pw_…"} in the arguments with the JSON value if `uses` contains its

@@ -26,7 +26,7 @@ class rank_side {
   /// `server` is "host:port".
   virtual void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) = 0;
   virtual void take(v1::RankOrders const& orders) = 0;
-  /// Adds reports, up to the message's size limit. Returns whether more are pending.
+  /// Adds reports, up to the message's size limit. Returns whether more reports are pending.
   virtual bool report(v1::WorkerMessage& to) = 0;
   virtual bool reports() const = 0;
   /// Returns the maximum time between messages while any rank is running.

@@ -1,5 +1,5 @@
-// Buffers log lines and progress of running functions. Any thread adds them; the engine thread
-// moves them to the current stream. Outlives the streams.
+// Buffers log lines and progress of running functions. Any thread can add reports; the engine
+// thread moves the reports to the current stream. Outlives the streams.
 //
 // Functions never block. Lines that do not fit are dropped, and one line reports their number. Only
 // the latest progress is sent.
@@ -92,7 +92,7 @@ class report_buffer {
   std::function<void()> const wake_;
   report_limits const limits_;
 
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::deque<line> lines_;
   std::unordered_map<std::uint64_t, latest> progress_;
   std::unordered_map<std::uint64_t, account> accounts_;

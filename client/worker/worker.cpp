@@ -169,7 +169,7 @@ class worker::runtime {
     [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
   }
 
-  // Handles can outlive the worker and wake it, so the callbacks check that it exists.
+  // Handles can outlive the worker and wake it, so the callbacks check that the worker exists.
   void begin_objects() {
     hello_.set_objects(true);  // also without classes, because functions can call objects
     std::weak_ptr<client_engine> const engine = engine_;
@@ -225,7 +225,7 @@ class worker::runtime {
       bool const hurry = hold(end);
       if (!hurry) ++n;
       in_vain = end.welcomed ? 0 : in_vain + 1;
-      // One pause per round of all servers, because one of them may just have become the leader.
+      // Pauses once per round of servers, because one server may just have become the leader.
       if (in_vain % options_.servers.size() != 0) continue;
       coro::timer pause(engine_->context());
       pause_ = &pause;
@@ -243,7 +243,7 @@ class worker::runtime {
   }
 
   /// Stops running ranks if the worker was asked to leave, even without a server. Returns the
-  /// maximum time until they have exited.
+  /// maximum time until the ranks have exited.
   std::chrono::milliseconds time_of_ranks() {
     bool const stops = ranks_ && ranks_->alive() && stops_ == 1;
     return stops ? ranks_->leave() : std::chrono::milliseconds(0);
@@ -356,7 +356,7 @@ class worker::runtime {
   coro::timer* void_timer_ = nullptr;
   // Time at which held closures are dropped if there is no stream.
   std::chrono::steady_clock::time_point void_at_{};
-  /// Servers that have not accepted this worker since it last tried them.
+  /// Servers that did not accept this worker at its last attempt.
   struct unreached {
     unsigned tries = 0;
     std::string reason;

@@ -42,7 +42,7 @@ struct stream_end {
 
 class worker_stream final : stream_side {
  public:
-  /// Shared by all streams of a worker; outlives them.
+  /// Objects that all streams of a worker share. They must outlive the streams.
   struct resources {
     client_engine& engine;
     executor& threads;
@@ -158,7 +158,7 @@ class worker_stream final : stream_side {
   bool greeted_ = false;
   bool leave_asked_ = false;  // whether a drain has been or will be sent
   bool leaving_ = false;
-  bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
+  bool awaiting_final_acknowledgement_ = false;  // whether the final answers are unacknowledged
   // When the worker leaves, the time by which all ranks must have exited.
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // deadline for the welcome, then for leaving

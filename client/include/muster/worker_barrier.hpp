@@ -46,7 +46,7 @@ class worker_barrier {
   void fail(std::string reason);
 
   std::vector<std::string> const participants_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
   std::set<std::size_t> arrived_, left_;
   std::uint64_t round_ = 0;
