@@ -1,14 +1,15 @@
-// Names and sizes of the blobs that the server stores. A blob has up to 1 GiB, is identified by its
-// SHA-256, and arguments and values refer to it. (A core::blob is different: it contains the bytes
-// of one argument or value.) Used only on the blob_store's thread.
+// Names and sizes of the blobs that the server stores. Arguments and values refer to blobs. A blob
+// has up to 1 GiB and is identified by its SHA-256. (A core::blob is different: it contains the
+// bytes of one argument or value.) Used only on the blob_store's thread. States:
 //
 //   (nothing) ──put──► stored, leased ──hold──► stored, held ──release──► stored, left ──► removed
 //                            └────────────────────── kept ──────────────────────────────────▲
 //
-// A blob that values refer to is held and never removed. Other blobs are removed `kept` after their
-// last put, touch or release, or earlier if the budget needs the space: first the blobs that were
-// held and not touched since, then blobs that were put or touched at least `fresh` ago, oldest
-// first. Newer blobs are kept, because a client or worker is probably about to refer to them.
+// A blob that values refer to is held and never removed. Other blobs are removed when `kept` has
+// passed since their last put, touch or release, or earlier if the budget needs the space. In that
+// case, blobs that were held and not touched afterwards are removed first, then blobs that were put
+// or touched at least `fresh` ago, oldest first. Newer blobs are kept, because a client or worker
+// is probably about to refer to them.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +29,13 @@
 namespace muster::core {
 
 struct blob_limits {
-  /// Includes blobs that are being uploaded. At the limit, uploads fail with RESOURCE_EXHAUSTED.
+  /// Maximum size of all blobs, including blobs that are being uploaded. At the limit, uploads fail
+  /// with RESOURCE_EXHAUSTED.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
-  /// Larger blobs are refused with OUT_OF_RANGE.
+  /// Maximum size of a blob. Larger blobs are refused with OUT_OF_RANGE.
   std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
-  /// Includes held blobs that are not stored. At the limit, a put fails with RESOURCE_EXHAUSTED,
-  /// and a hold is ignored.
+  /// Maximum number of blobs, including held blobs that are not stored. At the limit, a put fails
+  /// with RESOURCE_EXHAUSTED, and a hold is ignored.
   std::size_t blobs_max = 100'000;
   duration kept = std::chrono::minutes(10);
   duration fresh = std::chrono::seconds(30);
@@ -51,10 +53,11 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Removes other blobs if necessary. REQUIRES: the caller calls take_removed() afterwards.
+  /// Reserves space, and removes other blobs if necessary. REQUIRES: the caller calls
+  /// take_removed() afterwards.
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
-  /// Uses a reservation of `size` bytes. Returns false if the blob was already stored.
+  /// Stores a blob in a reservation of `size` bytes. Returns false if the blob was already stored.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
   /// Restores a blob from an earlier server process, ignoring limits. Returns false if the blob was
   /// already stored.
@@ -62,7 +65,7 @@ class blob_table {
 
   /// Returns whether the blob is stored. If so, restarts the time until its removal.
   bool touch(std::string_view hash, time_point now);
-  /// Returns false if the blob is not stored.
+  /// Prevents the blob's removal. Returns false if the blob is not stored.
   bool hold(std::string_view hash);
   bool is_held(std::string_view hash) const;
   void release(std::string_view hash, time_point now);

@@ -1,16 +1,16 @@
 // Lists the processes that hold large values in their own memory, and the sockets at which other
-// processes on the same host can read these values. Used only on the thread of blob_holders, its
-// owner.
+// processes on the same host can read these values. Owned by blob_holders and used only on its
+// thread.
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
-// referred within `told` of its announcement. Clients hold arguments, decide when to drop them, and
-// can upload them again even after their stream was lost.
+// referred within `told` of its announcement. Clients hold arguments and decide when to drop them.
+// They can upload arguments again even after their stream was lost. States of an output:
 //
-//              hold                     copy                  its maker leaves
-//   unknown ─────────► with its maker ─────────► with several ─────────────────► with copies
-//      ▲                     │ the last holder leaves                               │ same
-//      └── away, then lost ◄─┴──────────────────────────────────────────────────────┘
+//              hold                   copy                       maker leaves
+//   unknown ─────────► held by maker ─────────► held by several ──────────────► held as copies
+//      ▲                     │ the last holder leaves                                 │ likewise
+//      └── away, then lost ◄─┴────────────────────────────────────────────────────────┘
 //
 // Workers that have read an output can keep and report a copy. An output is lost `away` after its
 // last holder has disconnected, or as soon as a new process connects for that holder's task.
@@ -33,8 +33,8 @@ namespace muster::core {
 using holder_id = std::uint64_t;
 
 struct holder_limits {
-  /// At the limit, further names are refused, and their holders must upload the values to the
-  /// server.
+  /// Maximum number of names. At the limit, further names are refused, and their holders must
+  /// upload the values to the server.
   std::size_t names_max = 100'000;
   /// Maximum number of holders of one value. Further copies are not registered.
   std::size_t holders_max = 8;
@@ -53,7 +53,7 @@ struct holder_limits {
 struct holder_hello {
   std::string socket;
   std::string task{};  // empty for a client
-  // The same for processes that can reach each other's sockets; empty if unknown.
+  // Equal for processes that can reach each other's sockets; empty if unknown.
   std::string host{};
   holder_id former = 0;  // secret id of the process's previous stream, or 0
 };
@@ -85,7 +85,8 @@ class holder_table {
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// Values that only the worker's previous process held become lost. REQUIRES: the id is unused.
+  /// Adds a process. Values that only the worker's previous process held become lost. REQUIRES: the
+  /// id is unused.
   void open(holder_id id, holder_hello hello);
   void close(holder_id id, time_point now);
 
@@ -93,12 +94,12 @@ class holder_table {
   /// that stream is still open. A worker that holds an output without a maker becomes its maker.
   /// Returns false if another process holds the name, or if there are too many names.
   bool hold(holder_id id, std::string_view name, std::uint64_t size, time_point now);
-  /// Registers a copy that a worker has read. Returns false at a limit, for a client, for another
-  /// size, or if the value is not an output.
+  /// Registers a copy that a worker has read. Returns false at a limit, if the holder is a client,
+  /// if the size differs, or if the value is not an output.
   bool copy(holder_id id, std::string_view name, std::uint64_t size, time_point now);
   void drop(holder_id id, std::string_view name, time_point now);
 
-  /// Valid until the next change.
+  /// The returned pointer is valid until the next change.
   place const* find(std::string_view name) const;
   bool holds(holder_id id, std::string_view name) const;
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
@@ -108,8 +109,8 @@ class holder_table {
   std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
 
   std::vector<holder_id> workers_to_drop(std::string_view name) const;
-  /// These functions return outputs that were announced `copied` (or `told`) ago. Each output is
-  /// returned only once.
+  /// take_copied returns outputs that were announced `copied` ago, take_unreferenced returns
+  /// outputs that were announced `told` ago. Each output is returned only once.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
   std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
   /// Returns outputs without a reconnected holder. Each output is returned only once.
@@ -138,7 +139,7 @@ class holder_table {
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
-  /// Removes a holder, and with the last holder also the value. `back` is true if the process may
+  /// Removes a holder. The value is removed with its last holder. `back` is true if the process may
   /// return with the value.
   void remove(holder_id id, places::iterator it, bool back, time_point now);
   static std::vector<std::string> take(line& from, time_point until, std::size_t most, line* then);
@@ -146,8 +147,8 @@ class holder_table {
   holder_limits const limits_;
   std::unordered_map<holder_id, holder> holders_;
   places places_;
-  // Oldest first, with outdated entries. new_ (before `copied`) and copied_ are ordered by
-  // announcement, away_ (last holder) and orphans_ (maker) by departure.
+  // Queues, oldest first; entries can be outdated. new_ and copied_ are ordered by announcement;
+  // away_ is ordered by the departure of the last holder, orphans_ by the departure of the maker.
   line new_, copied_, away_, orphans_;
   struct absence {
     time_point since{};

@@ -2,7 +2,7 @@
 
 namespace muster::core {
 
-// The hash precedes the name, because it has a fixed length or is absent.
+// The hash precedes the name, because the hash has a fixed length or is absent.
 std::string function_table::key_of(function_id f, callable_name const& called) {
   return std::to_string(raw(f)) + (called.hash.empty() ? '-' : '#') + called.hash + called.name;
 }

@@ -1,12 +1,12 @@
 // The states of closures, and their counts in total, by session and by function. Only this class
-// changes a state, so the counts always match.
+// changes a state, so the counts always match. States:
 //
 //   create ──► QUEUED ──send──► prefetched ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
 //               ▲ │ ▲            │      ▲               │ │
 //               │ │ └─requeue────┴──────┼────requeue────┘ │
 //               │ │                     └─────stop────────┘
-//      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
-//               └─ ○
+//       unblock │ ▼ block, defer
+//            waits for an input, a time or its gang
 //
 // A prefetched closure counts as QUEUED: a worker has received it, but no slot executes it yet.
 //
@@ -96,7 +96,7 @@ class closure_book {
   void report_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
-  /// Counts the closures that wait only for a worker.
+  /// Returns the number of closures that wait only for a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
@@ -124,7 +124,7 @@ class closure_book {
   bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
-  // Blocked closures, and closures that wait for a time, a gang or a free worker.
+  // Number of blocked closures, and of closures that wait for a time, a gang or a free worker.
   std::uint64_t deferred_ = 0;
   std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;

@@ -74,7 +74,7 @@ class function_table {
   /// Removes the callables that are false in `used`, and adds their counts to their functions.
   /// REQUIRES: `used` has one element per number.
   void forget_unused(std::vector<bool> used);
-  /// Includes the function's callables.
+  /// Returns counts that include the function's callables.
   function_entry totals(function_id f) const;
   std::size_t numbers() const { return entries_.size(); }
   std::size_t callables() const { return callables_.size(); }

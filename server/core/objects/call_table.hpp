@@ -1,9 +1,9 @@
 // Calls to objects, grouped by caller. A repeated call is accepted only once, and its answer is
-// kept until the caller has received it.
+// kept until the caller has received it. States:
 //
-//   take ──► waiting ──answer──► answered ──taken──► forgotten
+//   take ──► waiting ──answer──► answered ──received──► forgotten
 //
-// Engine thread only. Limits: object_limits.
+// Engine thread only; bounded by object_limits.
 #pragma once
 
 #include <deque>

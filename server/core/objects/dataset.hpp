@@ -1,5 +1,5 @@
 // Distributes the splits of a dataset to closures, epoch by epoch. A closure draws a split: it
-// requests the next split, and holds the split until it has finished reading it.
+// requests the next split, and holds the split until it has finished reading the split. States:
 //
 //   queued ──draw──► drawn ──closure succeeded, split finished──► done
 //      ▲               │
@@ -8,8 +8,8 @@
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
 // request waits, because splits that closures hold can be requeued. When all closures that hold
 // splits are waiting, each request is answered with the end of the dataset. A closure reads a
-// single epoch: the epoch of its first split, or the epoch that it requests. Engine thread only.
-// Limits: dataset_limits, and object_limits for waiting requests.
+// single epoch: the epoch of its first split, or the epoch that it requests. Engine thread only;
+// bounded by dataset_limits, and by object_limits for waiting requests.
 #pragma once
 
 #include <deque>
@@ -49,14 +49,14 @@ class dataset {
   /// Removes and returns the waiting requests, which the caller must answer.
   std::vector<call_name> abandon();
 
-  /// Scans all splits.
+  /// Returns the current position. Scans all splits.
   datasets::position where() const;
   datasets::dataset_counts counts() const;
   std::uint64_t done_ever() const { return done_ever_; }
   std::uint64_t given_back() const { return released_this_step_; }
-  /// REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds splits.
+  /// REQUIRES: check(at) succeeds. Returns FAILED_PRECONDITION if a closure holds splits.
   status seek_to(datasets::position const& at, answers& out);
-  /// Errors: INVALID_ARGUMENT; the message begins with the field.
+  /// Returns INVALID_ARGUMENT if the position is invalid; the message begins with the field.
   static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
   std::uint32_t epochs() const { return spec_.epochs; }
   std::size_t splits() const { return spec_.splits.size(); }

@@ -1,9 +1,11 @@
-// Objects by number, by name and by task, and the tasks that hold or will hold objects.
+// Objects by number, by name and by task, and the tasks that hold or will hold objects. States of
+// an object:
 //
 //   add ──► pending ──its task connects──► starting ──► ready
 //                                             └──► failed   └──► lost
 //
-// Engine thread only. Limits: object_limits. A task is kept while it is connected or has objects.
+// Engine thread only; bounded by object_limits. A task is kept while it is connected or has
+// objects.
 #pragma once
 
 #include <deque>
@@ -26,7 +28,7 @@ struct object {
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
-  // Unanswered calls, oldest first. Up to half of the entries can be answered calls.
+  // Calls, oldest first. Up to half of these calls can be answered already.
   std::deque<call_name> queue{};
   std::size_t passed = 0;  // upper bound of the answered entries in `queue`
   std::set<session_id> users{};
@@ -60,7 +62,8 @@ class object_book {
   /// Datasets and objects share one sequence of numbers.
   std::uint64_t next_number() { return ++last_; }
   void begin_above(std::uint64_t last) { last_ = last; }
-  /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS for the name, RESOURCE_EXHAUSTED.
+  /// Returns INVALID_ARGUMENT with the name of a field, ALREADY_EXISTS if the object's name is in
+  /// use, or RESOURCE_EXHAUSTED at a limit.
   status check(object_spec const& spec) const;
   /// REQUIRES: check(o.spec) succeeds.
   object_id add(object o);

@@ -213,8 +213,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
 
 void object_table::call(caller_id who, session_id s, call_spec const& c) {
   call_name const name{who, c.number};
-  // Must not start the caller's number sequence: the earlier process may have answered later calls
-  // of this caller.
+  // The call must not start the caller's number sequence: the earlier process may have answered
+  // later calls of this caller.
   if (who.of_worker && raw(c.object) <= last_before_ && !calls_.find(name)) {
     if (calls_.pass(who, c.number)) queue_answer({name, false, {}, refused(s, nullptr, c)});
     return;

@@ -1,15 +1,15 @@
-// Objects on tasks, and calls to them. Requests of callers and reports of workers are the input;
-// orders and answers are the output.
+// Objects on tasks, and calls to them. The input is callers' requests and workers' reports; the
+// output is orders and answers.
 //
 //   create, call, drop, waits ──┐                      ┌──► orders to the workers that hold them
-//   attached, gone, built, ─────┼──► book, calls ──────┼──► answers to callers
+//   attached, lost, built, ─────┼──► book, calls ──────┼──► answers to callers
 //   answered, tick              │                      └──► sessions that relied on lost objects
 //   session_ended ──────────────┘
 //
 // A call is executed at most once: the caller numbers its calls, and the worker skips numbers that
 // it has seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
-// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Engine thread only. No
-// clock, randomness or I/O. Limits: object_limits.
+// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Uses no clock,
+// randomness or I/O. Engine thread only; bounded by object_limits.
 #pragma once
 
 #include <map>
@@ -39,8 +39,8 @@ class object_table {
     std::string submitter{};  // token id; empty without authentication
     bool all = false;
   };
-  /// Registers the session, or its new stream if it is already open. Errors: INVALID_ARGUMENT with
-  /// the field.
+  /// Registers the session, or its new stream if it is already open. Returns INVALID_ARGUMENT with
+  /// the name of the field if the user is invalid.
   status open(session_id s, user u);
   /// Removes the session with its datasets and its objects, except detached objects.
   void session_ended(session_id s);
@@ -51,36 +51,36 @@ class object_table {
   bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
   session_id holder_of(std::string_view ticket) const;
 
-  /// A repeated `number` of the session returns the same object. An object with the same name is
-  /// deleted if its client has been away for object_limits::name_grace, and if this session may use
-  /// the object. Errors: those of object_book::check; FAILED_PRECONDITION if the session is not
-  /// open.
+  /// Creates an object. If the session repeats a `number`, returns the same object. An object with
+  /// the same name is deleted if its client has been away for object_limits::name_grace, and if
+  /// this session may use the object. Returns the same errors as object_book::check, or
+  /// FAILED_PRECONDITION if the session is not open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
   /// Returns the connected tasks that can hold objects, starting with the tasks that hold the
   /// fewest objects. Scans all tasks.
   std::vector<task_name> holders() const;
-  /// Records the session as a user of the object. Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Records the session as a user of the object. Fails with NOT_FOUND or PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
-  /// Errors become the call's answer. `s` is the session on whose behalf the call is made, if there
-  /// is one.
+  /// Makes a call; an error becomes its answer. `s` is the session on whose behalf the call is
+  /// made, if there is one.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
   /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each
   /// other, `inner` fails. Ignored unless the worker of `stream` executes `within`.
   void waits(stream_id stream, call_name const& within, call_name const& inner);
-  /// Deletes an object or dataset. Unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
-  /// PERMISSION_DENIED.
+  /// Deletes an object or dataset. Unanswered calls fail with CANCELLED. Returns the same errors as
+  /// `find`.
   status drop(session_id s, object_id id);
-  /// REQUIRES: the object exists.
   void remove(object_id id);
 
-  /// A repeated `number` of the session returns the same dataset. Errors: INVALID_ARGUMENT with the
-  /// field, RESOURCE_EXHAUSTED; FAILED_PRECONDITION if the session is not open.
+  /// Creates a dataset. If the session repeats a `number`, returns the same dataset. Returns
+  /// INVALID_ARGUMENT with the name of an invalid field, RESOURCE_EXHAUSTED at a limit, or
+  /// FAILED_PRECONDITION if the session is not open.
   result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,
                                     datasets::dataset_spec spec);
-  /// Errors become the call's answer. REQUIRES: the closure belongs to session `of` and executes
-  /// this attempt on `worker`.
+  /// Requests a split; an error becomes the call's answer. REQUIRES: the closure belongs to session
+  /// `of` and executes this attempt on `worker`.
   void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
             session_id of, std::string const& worker);
   void refuse(caller_id who, call_spec const& c, failure why);
@@ -110,7 +110,7 @@ class object_table {
   /// `why` is a failure of kind `how`, or nothing if the construction succeeded.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
-  /// Ignored unless `stream` belongs to the object's task.
+  /// Handles the answer to a call. Ignored unless `stream` belongs to the object's task.
   void answered(stream_id stream, object_id id, call_answer a);
 
   void tick(time_point now);

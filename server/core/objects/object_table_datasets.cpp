@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-constexpr std::size_t head_bytes = 20;  // closure, attempt, epoch, whole
+constexpr std::size_t head_bytes = 20;  // size of closure, attempt, epoch and `whole`
 
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t n = 0;

@@ -151,7 +151,8 @@ void object_table::passed(std::vector<object_id> const& forgotten) {
   }
 }
 
-// Scans all tasks only when one is due: every step calls tick(), and there are many tasks.
+// Scans all tasks only when a task is due, because every step calls tick() and there are many
+// tasks.
 void object_table::tick(time_point now) {
   if (now < due_) return;
   std::vector<task_name> over;

@@ -1,4 +1,4 @@
-// PerWorkerValues: values that each worker builds with a function and keeps under a handle.
+// PerWorkerValues: values that each worker builds with a function and keeps under a handle. States:
 //
 //   (new incarnation connects)                  built, or the builder failed
 //        NOT_READY  ──────────────────────────────────────────► READY (value or error)
@@ -11,7 +11,7 @@
 //
 // A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
 // or if the builder has lost too many workers in a row. Workers store the values, and drop them on
-// request or when they exit. Engine thread only. Limit: config::per_worker_values_max.
+// request or when they exit. Engine thread only; bounded by config::per_worker_values_max.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct per_worker_component {
   std::uint32_t losses = 0;       // consecutive workers lost during the build
   std::uint32_t losses_max = 0;   // limit at the last loss; 0 if there is no limit
   std::string lost_by{};
-  // Worker lost during a build. Counts as dead once another incarnation connects.
+  // Worker lost during a build. The worker counts as dead once another incarnation connects.
   core::incarnation suspect{};
   std::uint32_t built_again = 0;  // tolerated failures since the last successful build
   std::optional<transient_reports> reports;
@@ -50,8 +50,8 @@ struct per_worker_component {
 
   /// Returns whether the builder has lost too many workers in a row. Further builds are delayed.
   bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
-  /// Returns whether the build after the quarantine has also lost its worker. Closures that need
-  /// the value fail.
+  /// Returns whether the build after the quarantine has also lost its worker. If so, closures that
+  /// need the value fail.
   bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
   std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
@@ -71,7 +71,7 @@ struct per_worker_entry {
   time_point created{};
   bool released = false;
   std::uint64_t users = 0;
-  /// At most one for each row of the task registry.
+  /// At most one component for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
   /// Stateful tasks that must build the value. Index -1 stands for all tasks of the role; it is
   /// used when there are more than named_max tasks.

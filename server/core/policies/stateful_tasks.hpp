@@ -1,8 +1,8 @@
 // Tasks whose process holds state, such as parameter servers (config::stateful_jobs), and the
-// sessions that rely on this state.
+// sessions that rely on this state. States:
 //
-//   came ──► connected ──gone──► away ──same incarnation──► connected
-//                │                └── grace period over, or a new incarnation ──► lost
+//   (new) ──► connected ──broke──► away ──same incarnation──► connected
+//                │                  └── grace period over, or a new incarnation ──► lost
 //                └── worker has left ──► lost
 //
 // The sessions that relied on a lost task are returned once. Engine thread only. The task registry
@@ -47,7 +47,7 @@ class stateful_tasks {
   /// task was connected.
   time_point lose(task_key const& t);
 
-  /// Ignored for an unknown task.
+  /// Records that the session relies on the task. Ignored for an unknown task.
   void use(session_number s, task_key const& t);
   /// `name` is a task such as "ps:1".
   void use(session_number s, std::string_view name);

@@ -1,8 +1,8 @@
 // Failures that functions report and that are tolerated for a while: timeouts, and lost
 // dependencies such as a restarting parameter server. A sliding window counts the reports of each
 // session and of each component that a worker builds. The report that reaches the limit is fatal;
-// earlier reports requeue the closure. Engine thread only. Limits: config::dependencies_max names
-// per session, and per name the number of reports that is fatal.
+// earlier reports requeue the closure. Engine thread only; bounded by config::dependencies_max
+// names per session and by the fatal number of reports per name.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ class transient_failures {
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
-  /// Returns why the report is invalid, or an empty string. `exists` decides about tasks that are
-  /// not declared.
+  /// Returns why the report is invalid, or an empty string. `exists` returns whether an undeclared
+  /// task exists.
   using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
   std::string wrong(failure const& f, known_task const& exists) const;
   std::size_t dependency_limit() const;

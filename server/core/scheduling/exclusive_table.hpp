@@ -1,13 +1,13 @@
 // Isolated closures. Each closure has lost so many workers that its next worker runs no other
-// closure. A closure that kills its worker thus does not harm other closures.
+// closure. A closure that kills its worker thus does not harm other closures. States:
 //
-//   (counted losses) ──► waits ──a worker that is empty──► runs ──► ended, or proved innocent
+//   (counted losses) ──► waits ────an empty worker────────► runs ──► ended, or found harmless
 //                          ▲                                 │
 //                          └──── requeued, retried, delayed ─┘
 //
 // If no worker becomes empty by itself, a worker is kept empty: it receives no closures until the
 // isolated closure has started on it. If that takes too long, another worker or closure is tried,
-// with twice the patience. Engine thread only. Bounded by the number of closures.
+// and the patience doubles. Engine thread only; bounded by the number of closures.
 #pragma once
 
 #include <set>
@@ -23,7 +23,7 @@ class exclusive_table {
  public:
   /// Time that closures wait for an empty worker before a worker is kept empty.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Maximum number of closures per step that find no worker.
+  /// Maximum number of closures per step that are tried without finding a worker.
   static constexpr std::size_t tries_max = 16;
 
   /// REQUIRES: the closure is not in the table.
@@ -46,7 +46,7 @@ class exclusive_table {
   std::set<closure_id> const& waiting() const { return waiting_; }
   bool waits(closure_id c) const { return waiting_.contains(c); }
   bool any_waits() const { return !waiting_.empty(); }
-  /// Returns the waiting closures in rotation. REQUIRES: any_waits().
+  /// Returns the next waiting closure, in rotation. REQUIRES: any_waits().
   closure_id next() {
     auto const it = waiting_.upper_bound(last_tried_);
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;

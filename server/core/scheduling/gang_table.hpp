@@ -1,14 +1,15 @@
-// Gangs: closures of one request that start together or not at all.
+// Gangs: closures of one request that start together or not at all. States:
 //
 //   forming ──every member is ready──► waiting ──an idle slot for each──► started (forgotten)
 //      │                                 │  ▲
 //      │           too large for the     ▼  │ a worker connects, or can take more
-//      │           connected workers:   apart
-//      └────────── a member ended ────────┴──► broken: the others are cancelled
+//      │           connected workers:   oversized
+//      └────────── a member ended ────────┴──► broken: other members are cancelled
 //
-// A gang that would not fit even if all connected workers were idle is set apart, so that it does
-// not block other gangs. No workers are kept free for it, and it does not count against tries_max.
-// Engine thread only. Bounded by the number of closures, each of which is in at most one gang.
+// A gang that would not fit even if all connected workers were idle is oversized and set apart, so
+// that it does not block other gangs. No workers are kept free for it, and it does not count
+// against tries_max. Engine thread only; bounded by the number of closures, because a closure is in
+// at most one gang.
 #pragma once
 
 #include <algorithm>
@@ -36,11 +37,11 @@ struct gang {
 
 class gang_table {
  public:
-  /// A larger gang is refused with INVALID_ARGUMENT.
+  /// Maximum number of members. A larger gang is refused with INVALID_ARGUMENT.
   static constexpr std::size_t size_max = 1'024;
   /// Time that a gang waits before workers are kept free for it.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Maximum number of waiting gangs per step, oldest first, that find no slots.
+  /// Maximum number of gangs per step, oldest first, that are tried without finding slots.
   static constexpr std::size_t tries_max = 16;
   /// Maximum number of waiting gangs examined per step, including gangs too large for all workers.
   static constexpr std::size_t looks_max = 64;
@@ -50,7 +51,7 @@ class gang_table {
     if (added) all_[++last_].name = name;
     ++all_[it->second].size;
   }
-  /// Returns the gang. REQUIRES: expect(name) was called.
+  /// Adds the member and returns the gang's number. REQUIRES: expect(name) was called.
   std::uint64_t join(std::string const& name, closure_id member) {
     auto const id = forming_.at(name);
     all_.at(id).members.push_back(member);
@@ -58,7 +59,8 @@ class gang_table {
   }
   void end_of_request() { forming_.clear(); }
 
-  /// Returns whether this was the last member; the caller then sets an alarm for `impatient_at`.
+  /// Records that a member is ready. Returns whether it was the last member; the caller then sets
+  /// an alarm for `impatient_at`.
   bool member_ready(std::uint64_t id, time_point now) {
     auto& g = all_.at(id);
     if (++g.ready < g.size) return false;

@@ -1,6 +1,6 @@
 // A *placement class* is the set of workers that declare the same functions and currently satisfy
-// the same requirements; a resource in use does not satisfy a requirement. A class has rings of
-// workers with an idle slot, of workers that can prefetch, and of sessions whose closures it can
+// the same requirements; a resource in use does not satisfy a requirement. A class has three rings:
+// workers with an idle slot, workers that can prefetch, and sessions whose closures the class can
 // run. Engine thread only.
 #pragma once
 

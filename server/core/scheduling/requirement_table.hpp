@@ -18,7 +18,7 @@ struct requirement {
   std::string job;          // the task's job; any job if empty
   std::int64_t index = -1;  // the task's index; -1 means any task of the job
   std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
-  // Sorted. Allocated while the closure runs.
+  // Sorted; allocated while the closure runs.
   std::vector<std::pair<std::string, std::uint32_t>> resources;
   std::vector<per_worker_id> per_worker;  // sorted; all must be built
 
@@ -31,13 +31,13 @@ struct requirement {
 
 class requirement_table {
  public:
-  /// At this number of requirements in use, closures with a new requirement are refused with
-  /// RESOURCE_EXHAUSTED; see scheduler::room_for.
+  /// Maximum number of requirements in use. At the limit, closures with a new requirement are
+  /// refused with RESOURCE_EXHAUSTED; see scheduler::room_for.
   static constexpr std::size_t max = 4'096;
 
   bool knows(requirement const& r) const { return numbers_.contains(r); }
-  /// Returns the requirement's number, and whether the number is new. The caller must hold a new
-  /// number.
+  /// Returns the requirement's number, and whether the number is new. The caller must call hold()
+  /// for a new number.
   std::pair<std::uint32_t, bool> intern(requirement r) {
     auto const [it, added] = numbers_.try_emplace(std::move(r), 0);
     if (!added) return {it->second, false};

@@ -1,5 +1,5 @@
 // An intrusive doubly linked list, used as a ring of turns: the front element is served, then
-// rotated to the back. An element must be removed before its destruction. Single thread.
+// rotated to the back. An element must be removed before its destruction. Not thread-safe.
 #pragma once
 
 #include "base/check.hpp"

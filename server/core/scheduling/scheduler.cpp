@@ -101,7 +101,7 @@ std::uint32_t scheduler::queue_with_needs(session_number n, closure_spec const& 
   if (auto needs = needs_of(*spec.extras); !needs.empty())
     std::tie(number, fresh) = requirements_.intern(std::move(needs));
   if (fresh) {
-    requirements_.hold(number);  // until its queue holds it
+    requirements_.hold(number);  // until the queue holds the number
     for (auto const& [stream, w] : workers_)
       if (satisfies(*w, requirements_[number])) reconsider(*w);
   }

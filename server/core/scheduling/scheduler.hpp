@@ -1,10 +1,10 @@
-// Decides which worker runs which closure. Placement classes match sessions with workers, turn by
-// turn; see scheduler_placement.cpp. The caller updates counts and records and produces the
-// effects. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
-// worker), held by a worker (running or prefetched), or unknown here.
+// Decides which worker runs which closure. Placement classes match sessions with workers by
+// weighted round robin; see scheduler_placement.cpp. The caller updates counts and records and
+// produces the effects. A closure is queued, deferred (waiting for a time, an input, its gang or an
+// empty worker), held by a worker (running or prefetched), or unknown to the scheduler.
 //
-// Engine thread only. Limits: requirement_table, gang_table and queues_max. The owners of sessions,
-// closures and workers limit their numbers.
+// Engine thread only. The limits are requirement_table::max, gang_table::size_max and queues_max.
+// The owners of sessions, closures and workers limit the number of these objects.
 #pragma once
 
 #include <functional>
@@ -27,9 +27,10 @@ class scheduler {
  public:
   explicit scheduler(closure_table& closures) : closures_(closures) {}
 
-  /// In a new placement class, sessions take turns in ascending order of `id`.
+  /// Adds a session. In a new placement class, sessions take turns in ascending order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// REQUIRES, like clear_queues: no closure of the session is queued or deferred.
+  /// REQUIRES: no closure of the session is queued or deferred. clear_queues has the same
+  /// precondition.
   void close(session_number n);
   void end_turns(session_number n);
   void clear_queues(session_number n);
@@ -96,8 +97,8 @@ class scheduler {
   void return_lent(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t capacity_version() const { return room_version_; }
-  /// Adds a closure to the worker: running if a slot is free, otherwise prefetched. Returns whether
-  /// the closure runs; the caller updates its book.
+  /// Adds a closure to the worker. The closure runs if a slot is free; otherwise it is prefetched.
+  /// Returns whether the closure runs. The caller updates the closure_book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
     w.idle_noted = false;
     bool const runs = w.running.size < w.slots && w.prefetched.size == 0;
@@ -114,7 +115,7 @@ class scheduler {
   /// or no_slot.
   slot stop_one_unreported(worker_slots& w);
   /// Frees the slot of a closure that waits for a value. REQUIRES: the closure runs on `w`, and
-  /// may_yield().
+  /// may_yield() is true.
   void yield_slot(worker_slots& w, slot c);
   /// Allocates a slot again for a waiting closure that continues or leaves its worker.
   void reclaim_slot(worker_slots& w, slot c);
@@ -151,9 +152,8 @@ class scheduler {
   }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
-  /// Plans the placement of a gang, starting with the emptiest worker. Empty if the gang does not
-  /// fit.
-  /// @param idle whether to use only free capacity.
+  /// Returns a placement of a gang that starts with the emptiest worker. Returns an empty plan if
+  /// the gang does not fit.
   std::vector<std::pair<slot, worker_slots*>> plan(gang const& g, bool idle) const;
   /// Keeps these workers free for a gang until it has started, and releases the previous workers.
   void keep_free(std::vector<stream_id> wanted);

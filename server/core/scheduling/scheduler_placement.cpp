@@ -1,7 +1,7 @@
-// A turn takes one session and one worker and hands over one closure (idle slot) or up to `run_max`
-// closures (prefetch). The worker then moves to the back of its ring; a session of weight n does so
-// after n turns. Sessions thus share fairly, workers fill evenly, and the cost per closure does not
-// depend on their number.
+// Each turn selects one session and one worker. The worker receives one closure for an idle slot,
+// or prefetches up to `run_max` closures. The worker then moves to the back of its ring; a session
+// of weight n moves after n turns. Sessions thus share fairly, workers fill evenly, and the cost
+// per closure does not depend on the number of sessions and workers.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"

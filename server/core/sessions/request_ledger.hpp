@@ -1,6 +1,6 @@
 // The requests of a durable session whose records still exist; the records of a request are erased
 // together. Closure positions are 32-bit and wrap around, because a session can schedule more than
-// four billion closures. Engine thread only. Bounded by the session's closures.
+// four billion closures. Engine thread only; bounded by the session's closures.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class request_ledger {
     live_.emplace(r.first, entry{r.size, r.size - forgotten});
   }
 
-  /// Returns the closure's request if this was its last closure.
+  /// Removes a closure. If the closure was the last in its request, returns the request.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
     check(it != live_.begin(), "a closure must belong to a request");

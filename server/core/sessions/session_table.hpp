@@ -1,6 +1,6 @@
 // Sessions and REST jobs: their state, their error, their parked joins, and notes about removed
 // sessions. A job that has sent no closure to a worker is displayed as QUEUED; in this table, the
-// job's state is `running`.
+// job's state is `running`. States:
 //
 //            schedule…            seal, no closures left
 //   running ───────────► running ───────────────────────► succeeded | failed (on_error: continue)
@@ -12,8 +12,8 @@
 //   failed | cancelled        (a streaming session starts its next generation instead; it ends
 //                              when its client leaves)
 //
-// Other sub-models own a session's closures, values and queues. Engine thread only. Limits:
-// notes_max here; the callers enforce config::sessions_max, finished_jobs_max and
+// Other sub-models own a session's closures, values and queues. Engine thread only. The table
+// enforces notes_max; the callers enforce config::sessions_max, finished_jobs_max and
 // ended_sessions_max.
 #pragma once
 
@@ -87,8 +87,8 @@ class session_table {
   /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
-  /// Keeps a note about the session. REQUIRES: the session's closures, values and queues are
-  /// removed.
+  /// Removes the session and keeps a note about it. REQUIRES: the session's closures, values and
+  /// queues are removed.
   /// @param values number of the session's succeeded closures.
   void erase(session& s, release_reason why, time_point now, std::uint64_t values = 0);
 
@@ -108,7 +108,7 @@ class session_table {
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
-  /// Does not report sessions of the core itself.
+  /// Reports a change, unless the session belongs to the core itself.
   void report_change(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
     changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
@@ -156,7 +156,7 @@ class session_table {
   std::size_t finished_count_ = 0;
   std::deque<session_id> ended_;
   std::size_t ended_count_ = 0;
-  // By job_state. Finished jobs are counted since the server started.
+  // Number of jobs by job_state. Finished jobs are counted since the server started.
   std::uint64_t jobs_[enum_size<job_state>] = {};
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;

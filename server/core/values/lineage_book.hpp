@@ -2,7 +2,7 @@
 // workers' memory. The closure that produced a value can rebuild it, but needs its own large
 // inputs, which can be lost as well. The closures that produced these inputs are therefore kept
 // even after the client has released them. An input is needed `now` while a user is unfinished, and
-// `again` while a user's value is only in workers' memory.
+// `again` while a user's value is only in workers' memory. States:
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
@@ -10,7 +10,8 @@
 //
 // A needed input that its client has released is *alone*. The input's record is kept until its last
 // user is removed; its value is kept only if the server stores it or a user is unfinished. Engine
-// thread only. Limits: one entry for each large input of a closure; alone_max.
+// thread only. The book has one entry for each large input of a closure; alone_max limits the
+// inputs that are alone.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace muster::core {
 class lineage_book {
  public:
   /// Maximum number of closures kept only because other closures need their values. At the limit,
-  /// the oldest is removed; values that depend on it can no longer be rebuilt.
+  /// the oldest record is removed; values that depend on it can no longer be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
   /// Maximum length of a chain of dependent values that are not on the server. The value at the
   /// limit is copied immediately.

@@ -140,7 +140,7 @@ slot value_store::pop_oldest_in_memory() {
   return records_.find(id);
 }
 
-// The bytes being written stay below the memory limit.
+// The values being written must stay below the memory limit.
 void value_store::write(time_point now) {
   if (now < retry_at_) return;
   while (bytes() - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {

@@ -1,15 +1,16 @@
 // The values of ended closures, with their sizes and places, and the values that are being rebuilt.
+// Places:
 //
 //             write              written                  read
 //   memory ─────────► writing ─────────► disk ───────────────────► requester
-//     ▲                  │ failed          │                       (the value stays on the disk)
-//     └──────────────────┘                 └── cannot be read: gone
+//     ▲                  │ failed          │                       (and stays on the disk)
+//     └──────────────────┘                 └── cannot be read: lost
 //
 // A value that is released during a read is still sent to earlier requesters. A lost value can be
-// rebuilt from its closure's arguments; if it names a blob, from its inputs as well. Up to 64 MiB
-// of arguments are kept for this; beyond that, the oldest are dropped. Writes only the fields
-// `value` and `where` of the records. Engine thread only. Limits: one entry for each closure that
-// keeps a value; bytes and counts by config.
+// rebuilt from its closure's arguments; if it names a blob, from its inputs as well. For this, up
+// to 64 MiB of arguments are kept; at the limit, the oldest arguments are dropped. The store writes
+// only the record fields `value` and `where`. Engine thread only. The store has one entry for each
+// closure that keeps a value; config limits bytes and counts.
 #pragma once
 
 #include <map>
@@ -30,15 +31,15 @@ class value_store {
  public:
   /// Maximum number of concurrent reads. Further reads wait.
   static constexpr std::size_t reads_max = 64;
-  /// Maximum number of repeated runs of a closure, and maximum depth of lost inputs. Beyond either,
-  /// values are not rebuilt.
+  /// Maximum number of repeated runs of a closure, and maximum depth of lost inputs. Beyond either
+  /// limit, values are not rebuilt.
   static constexpr std::uint32_t runs_max = 3;
   static constexpr std::uint32_t depth_max = 128;
 
   struct holder {
-    bool holds = false;      // keeps each value until its client releases it
+    bool holds = false;      // whether each value is kept until its client releases it
     id_queue values;         // values if `holds` is set, oldest first
-    std::uint64_t live = 0;  // neither released nor dropped
+    std::uint64_t live = 0;  // number of values that are neither released nor dropped
     std::uint64_t bytes = 0;
     std::uint64_t spilled_bytes = 0;
     std::uint64_t blob_bytes = 0;  // size of the blobs that values refer to, counted once per value
@@ -50,8 +51,8 @@ class value_store {
   struct reading {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;
-    session_id repeat{};      // session whose client requested the outcome again
-    std::uint64_t token = 0;  // token of the closure whose outcome is repeated
+    session_id repeat{};  // session whose client requested the outcome again
+    std::uint64_t token = 0;
     bool sent = false;
     bool orphan = false;
   };
@@ -81,7 +82,6 @@ class value_store {
   void let_go(slot c);
   /// Must be called after the client has released the value.
   void forget_value(slot c);
-  /// Drops a record's value and notes the reason.
   void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
@@ -95,7 +95,7 @@ class value_store {
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
-  /// Excludes values that are being written.
+  /// Returns whether values use too much memory. Ignores values that are being written.
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   bool full() const { return bytes() > bytes_max(); }
   slot pop_oldest_on_disk();
@@ -181,7 +181,7 @@ class value_store {
   closure_table& records_;
   config const& config_;
   changes& changes_;
-  budget_share memory_, disk_;  // values being written count as in memory
+  budget_share memory_, disk_;  // values that are being written count as in memory
   std::vector<value_move> moves_;
   numbered<session_number, holder> holders_;
   std::unordered_map<closure_id, std::uint64_t> spilled_;
@@ -196,7 +196,7 @@ class value_store {
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
   time_point retry_at_{};             // earliest next write after a failure
-  time_point failing_since_ = never;  // first of consecutive failed writes
+  time_point failing_since_ = never;  // time of the first failed write in a row
 
   std::map<closure_id, rebuilding> rebuilds_;
   std::unordered_map<closure_id, std::uint32_t> runs_;

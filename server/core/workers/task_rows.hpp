@@ -1,13 +1,16 @@
 // The task registry: one row per task, with its current worker and the time of its last message.
+// States:
 //
 //              attach                    silent > late_after
 //   (no row) ─────────► CONNECTED ◄───────────────────────────► LATE
 //                        │  │  any message                        │ silent > heartbeat_timeout
 //            deregisters │  │ stream broke                        ▼
 //          DISCONNECTED ◄┘  └─────────────────────────────────► ERROR
-// Both states keep their row for task_retention. A worker that attaches with the same incarnation
-// or index takes the row over. A heartbeat only stores a time. Instead of one timer per worker, a
-// sweep over all rows expires tasks; it runs at the earliest time at which a row can change.
+//
+// A row in DISCONNECTED or ERROR is kept for task_retention. A worker that attaches with the same
+// incarnation or index takes the row over. A heartbeat only stores a time. Instead of one timer per
+// worker, a sweep over all rows expires tasks; it runs at the earliest time at which a row can
+// change.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +42,7 @@ struct task_row {
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;
-  std::uint64_t reconnects = 0;  // reconnections of the same incarnation in time
+  std::uint64_t reconnects = 0;  // reconnections of the same incarnation before it was lost
   std::string error;
   time_point lost_since = never;    // when the task was lost; set in ERROR
   bool given_up = false;            // lost for longer than recovery_timeout
@@ -55,7 +58,7 @@ struct task_row {
   };
   /// Processes on other hosts that wait for this index, oldest first.
   std::vector<index_claim> claims;
-  /// A further claim replaces the oldest.
+  /// Maximum number of claims. A further claim replaces the oldest.
   static constexpr std::size_t claims_max = 16;
 
   void add_claim(time_point now, core::incarnation by) {
@@ -153,7 +156,7 @@ class task_rows {
   std::string invalid() const;
 
  private:
-  /// The tasks without an explicit index that one worker program has in one job.
+  /// Tasks of one worker program in one job that have no explicit index.
   struct worker_group {
     std::uint32_t size = 0;
     std::uint32_t rows = 0;

@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-/// A closure of which an attempt has started no longer belongs to its gang.
+/// A closure leaves its gang once its first attempt has started.
 bool has_started(closure_record const& r) {
   return r.restored || r.attempt > 0;
 }
@@ -68,7 +68,7 @@ void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_k
   begin_request(s, specs.size());
   for (auto& spec : specs) {
     if (repeat(s, spec.token)) continue;
-    if (!core_.book.functions.knows(spec.function)) {  // belongs to no queue
+    if (!core_.book.functions.knows(spec.function)) {  // no queue exists for an unknown function
       core_.step.fx.outcomes.push_back(
           {s.id, spec.token, false, {}, failure{kind, "", why, "", "", 0}, {}});
       continue;
@@ -109,7 +109,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
     }
     slot const i =
         ref.closure == closure_id{} ? request[ref.position] : core_.closures.find(ref.closure);
-    if (i == no_slot) {  // in a stream, an invalid input does not refuse other closures
+    if (i == no_slot) {  // in a stream, the other closures are still accepted
       failed = input_failure(texts_.unknown_value(ref.closure).message);
       d.input_ids.push_back(ref.closure);
       continue;
@@ -199,7 +199,7 @@ void admission::resume(session& s, std::vector<closure_spec>& specs,
 void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                   std::vector<closure_id>* ids) {
   begin_request(s, specs.size());
-  std::vector<slot> request;  // filled only while inputs can refer to it
+  std::vector<slot> request;  // filled only if inputs can refer to these closures
   std::vector<std::pair<closure_id, failure>> unfit;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });

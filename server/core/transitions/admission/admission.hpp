@@ -22,19 +22,19 @@ class admission {
             lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
-  /// Returns whether the token is known, so that the token's closure must not be scheduled again.
-  /// Repeats the outcome of an ended closure.
+  /// Returns whether the token is known. If so, its closure must not be scheduled again. If the
+  /// closure has ended, its outcome is repeated.
   bool repeat(session& s, std::uint64_t token);
   /// Creates a stream's closures as failed, so that a join reports their failure.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                 std::string const& why);
   /// Creates the closures, then queues them or makes them wait for inputs. Consumes the specs.
-  /// REQUIRES: the specs are valid, and there is room.
+  /// REQUIRES: the specs are valid, and the tables have room for the closures.
   /// @param ids receives the closures' ids in order; may be null.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
-  /// Queues unfinished closures of one request that were restored into these slots. Consumes the
-  /// specs.
+  /// Queues the unfinished closures of one request, which were restored into these slots. Consumes
+  /// the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
   /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: the
@@ -45,23 +45,21 @@ class admission {
   /// Drops a value whose holder is lost, unless the closure already has another value.
   void lost(value_moved const& m);
   void copied(closure_id id);
-  /// INVALID_ARGUMENT names the field.
+  /// Returns INVALID_ARGUMENT with the name of the field that is invalid.
   status valid(session_spec const& spec) const;
-  /// Errors contain the closure's position.
+  /// Error messages contain the position of the invalid closure.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
-  /// If the session requires it, checks that connected workers provide the functions. Errors:
-  /// FAILED_PRECONDITION. Not called for requests without a call, whose closures fail individually.
-  /// REQUIRES: valid() succeeded.
+  /// If the session requires it, checks that connected workers provide the functions, and returns
+  /// FAILED_PRECONDITION otherwise. Not called for requests without a call, because their closures
+  /// fail individually. REQUIRES: valid() succeeded.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
   slot create(session& s, closure_spec& spec);
   void begin_request(session& s, std::size_t n);
-  /// Returns why the session must reject the function that no worker provides, or an empty string.
+  /// Returns why the session must reject a function that no worker provides, or an empty string.
   std::string unserved(function_id f, session_spec const& session) const;
-  /// Announces the gangs of a request.
-  /// @param restored records of restored closures; restored closures that have started join no
-  /// gang.
+  /// Announces a request's gangs.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
   /// Returns the error with which the closure fails immediately, if any.
@@ -70,7 +68,7 @@ class admission {
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                                      std::vector<slot> const& request,
                                      closure_details const* former = nullptr);
-  /// Returns the kept value of an input, or null if there is none or the value is large.
+  /// Returns an input's stored value, or null if the value is large or not stored.
   static blob const* small_input(closure_details const& d, std::size_t k);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;

@@ -14,7 +14,7 @@ constexpr std::size_t inputs_max = 1'000;
 constexpr std::int32_t priority_max = 1'000'000;
 constexpr std::uint32_t retries_max = 10'000;
 constexpr duration time_max = std::chrono::hours(24 * 365);
-/// Limits for one closure. A closure above a limit is refused with INVALID_ARGUMENT.
+/// Limits for one closure. A closure that exceeds a limit is refused with INVALID_ARGUMENT.
 constexpr std::size_t labels_max = 64;
 constexpr std::size_t resources_max = 64;
 constexpr std::size_t per_worker_max = 64;

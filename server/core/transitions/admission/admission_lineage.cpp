@@ -30,7 +30,7 @@ std::string admission::why_not_again(slot c) const {
   return {};
 }
 
-// Large inputs do not count, because they can be lost as well, or have a new name.
+// Ignores large inputs, because they can be lost as well or can have a new name.
 blob const* admission::small_input(closure_details const& d, std::size_t k) {
   if (!d.inputs) return nullptr;
   auto const& value = (*d.inputs)[k];
@@ -80,7 +80,7 @@ value_store::rebuilding* admission::run_again(slot c) {
   return &again;
 }
 
-// Without this, the queues and their requirements would be kept forever.
+// Without this cleanup, the queues and requirements of ended rebuilds would be kept forever.
 void admission::tidy_rebuilders() {
   if (core_.scheduler.queue(core_.rebuilders.number).queues.empty() ||
       !flow_.idle(core_.rebuilders))

@@ -130,7 +130,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
   if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
-  // If the closure needed the server and its worker could not reach it, the worker counts as lost.
+  // A worker counts as lost if it could not reach the server when the closure needed the server.
   if (suspect && (lost || why.how == attempt_end::dependency_lost)) count_loss(c, process_ended);
 
   if (r.timed_out) return expire(c);
@@ -193,7 +193,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     flow_.report_failed(s);
   }
-  auto const error = *s.first_error;  // copied, because stopping can move the session's own error
+  auto const error = *s.first_error;  // a copy, because stopping can move the error
   stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
@@ -254,7 +254,7 @@ void lifecycle::ask_to_stop(slot c) {
   if (r.stop_requested) return;
   r.stop_requested = true;
   // A worker that is being lost returns its closures anyway. A disconnected worker is asked when it
-  // returns.
+  // reconnects.
   auto const& w = core_.registry.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});

@@ -1,6 +1,6 @@
 // A closure's transitions from dispatch to its end, with their direct consequences. Every end calls
 // `finish`, which documents the order of the consequences. Consequences that could nest
-// (dependents, gangs, queues without a worker) are deferred to the end of the step.
+// (dependents, gangs, queues without a worker) are deferred to the end of the step. States:
 //
 //   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
 //     ▲  ▲                │                     │
@@ -33,21 +33,18 @@ class lifecycle {
   /// Returns the start of a prefetched closure whose answer arrived before its start was known.
   time_point began(slot c, time_point at);
   void stop(slot c);
-  /// Ends the closure's isolation as well. REQUIRES: the worker holds the closure, and may_yield().
+  /// Frees the closure's slot and ends its isolation. REQUIRES: the worker holds the closure, and
+  /// may_yield() is true.
   void yield_slot_of(worker_slots& w, slot c);
   void start_waiting(worker_slots& w);
   /// Adds the last attempt to the record, which keeps the newest sixteen attempts.
   void remember_attempt(slot c, attempt_outcome outcome);
-  /// Requeues a closure that the worker holds, or ends it at a limit.
-  /// @param suspect whether the closure may have caused the loss; the closure's pause then grows
-  /// with each loss.
-  /// @param pause time before the closure is queued again.
-  /// @param process_ended whether the closure's process ended, which counts even if lost workers do
-  /// not.
+  /// @param process_ended whether the closure's process ended. An ended process counts as a loss
+  ///   even in sessions that ignore lost workers.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
   void succeed(slot c, blob&& value);
-  /// The first failure of a fail-fast session stops the session.
+  /// Fails the closure. The first failure of a fail-fast session stops the session.
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
   /// Asks the worker once to stop the closure, which ends with the worker's answer. REQUIRES: a
@@ -67,7 +64,8 @@ class lifecycle {
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
   /// Returns whether the session's generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
-  /// Deletes the closure's record together with its session, whose removal is reported once.
+  /// Deletes the closure's record while its session is removed; the removal is reported once, for
+  /// the session.
   void forget_with_session(slot c, release_reason why);
   /// REQUIRES: the closure has ended.
   void forget(slot c, release_reason why);
@@ -93,30 +91,31 @@ class lifecycle {
   /// REQUIRES: component_of() is not null.
   void build_again(worker& w, slot c, core::failure why);
   void use_per_worker(closure_extras const& x);
-  /// Releases the gang's alarm and reserved workers.
+  /// Removes the gang, and releases its alarm and its reserved workers.
   gang forget_gang(std::uint64_t id);
   void cancel_broken_gangs();
   std::string absence(task_row const& t) const;
   /// Returns why no worker that meets the requirement can ever attach, or nothing.
   std::optional<failure> unsatisfiable(requirement const& r) const;
-  /// Returns why no worker that meets the requirement will have the value: its builds lost too many
-  /// workers. Returns nothing if a worker has built it, is building it, or may return.
+  /// If builds of the value have lost too many workers, returns why no worker that meets the
+  /// requirement will have the value. Returns nothing if a worker has built the value, is building
+  /// it, or may return.
   std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
   void check_later(slot c);
   /// Fails scheduled closures that wait for a worker or value that can never appear.
   void check_feasible();
-  /// Schedules all closures that can never run for check_feasible. Returns the number of these
-  /// closures. Visits all queues; for many events in one step, set step_frame::check_all instead.
+  /// Schedules a check of all closures that can never run, and returns their number. Visits all
+  /// queues. If many events occur in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
   void enqueue(slot c);
   /// Retries the closure after a user error if its options allow a retry. Returns whether the
   /// closure is retried.
   bool retry(worker& w, slot c, core::failure const& f);
-  /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
+  /// Asks the worker to stop the closure. If no worker holds the closure, fails it with TIMEOUT.
   void deadline_passed(slot c);
-  /// Queues the closures in step_frame::starts_due: closures that lost a worker at the head, other
-  /// closures at the tail. Closures of one queue keep their order. Isolated closures and gang
-  /// members are not queued, but wait for their workers.
+  /// Queues the closures in step_frame::starts_due. Closures that lost a worker go to the head of
+  /// their queue, all other closures to the tail. Closures in the same queue keep their order.
+  /// Isolated closures and gang members are not queued, but wait for their workers.
   void start_delays_elapsed();
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   duration pause_after_loss(std::uint32_t losses) const;
@@ -148,7 +147,6 @@ class lifecycle {
   /// Removes a build that its worker has lost or returned, and schedules a new build.
   /// @param suspect whether the build may have caused the loss of the worker.
   void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
-  /// Removes an unfinished build without counting a failure.
   void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
   void stop_being_exclusive(slot c);
   /// Defers a closure that waits only for its gang or an empty worker.

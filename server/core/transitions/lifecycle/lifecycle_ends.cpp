@@ -9,7 +9,8 @@ namespace muster::core {
 
 namespace {
 
-// The end of a traceback is its most informative part. A copy is sent to every dependent.
+// Returns only the end of a traceback, its most informative part, because every dependent gets a
+// copy.
 std::string end_of(std::string const& traceback) {
   constexpr std::size_t bytes_max = 4 << 10;
   if (traceback.size() <= bytes_max) return traceback;
@@ -221,7 +222,7 @@ void lifecycle::notify_dependents() {
       core_.book.unblock(c);
       enqueue(c);
     }
-    // Kept for readers while the record exists.
+    // Keeps the list of dependents for readers as long as the record exists.
     slot const input = core_.closures.find(ended.id);
     if (input != no_slot && core_.closures[input].details &&
         core_.closures[input].details->dependents.empty())
@@ -238,7 +239,7 @@ void lifecycle::release(per_worker_entry& v) {
     auto* w = core_.scheduler.find(part.stream);
     if (!w) continue;
     keepers.push_back(w);
-    // A worker keeps the failure of a failed build, so it must drop that failure.
+    // The worker also keeps the failure of a failed build, which it must drop.
     if (core_.builds.cancel_build(part.stream, v.id) && part.built_again == 0) continue;
     if (slot const c = core_.closures.find(part.build); c != no_slot) ask_to_stop(c);
     core_.step.fx.drop_requests.push_back({part.stream, v.id});

@@ -7,8 +7,8 @@
 
 namespace muster::core {
 
-// Doubles with each retry up to the limit, minus up to a quarter, so that closures that failed
-// together are not retried together.
+// The pause doubles with each retry up to the limit, and is shortened by up to a quarter, so that
+// closures that failed together are not retried together.
 duration lifecycle::pause_before_retry(closure_options const& o, std::uint32_t retry,
                                        std::uint64_t id) {
   auto pause = o.retry_initial;

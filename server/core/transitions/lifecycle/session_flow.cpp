@@ -14,7 +14,7 @@ void session_flow::renew_lease(session& s, time_point until) {
                                                           : core_.step.config.session_grace;
   auto const end = std::min(until, core_.step.now + core_.step.config.session_grace_max) + grace;
   s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
-  if (s.lease_alarm == never) set_lease_alarm(s);  // an earlier alarm is set again when it fires
+  if (s.lease_alarm == never) set_lease_alarm(s);  // an earlier alarm renews itself
 }
 
 void session_flow::set_lease_alarm(session& s) {

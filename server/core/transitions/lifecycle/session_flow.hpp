@@ -1,4 +1,4 @@
-// Session functions that all transitions share. Engine thread only.
+// Functions for sessions that all transitions use. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class session_flow {
  public:
   explicit session_flow(engine_state& core) : core_(core) {}
 
-  /// Must be called after a message from a client without a stream.
+  /// Renews the lease of a session. Must be called after a message from a client without a stream.
   /// @param until time at which the client's current call ends.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);
@@ -33,8 +33,8 @@ class session_flow {
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
-  /// Returns whether no closures are left that the session's error or a cancellation must end.
-  /// Closures with own_error do not count.
+  /// Returns whether the session has no closures left that its error or a cancellation must end.
+  /// Closures with own_error are ignored.
   bool drained(session const& s) const {
     return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
   }

@@ -19,7 +19,7 @@ class value_keeping {
 
   /// REQUIRES: the value is in memory, dropped, or an error.
   value_reply value_of(slot c) const;
-  /// If the value was dropped, returns the reason.
+  /// Returns the closure's outcome; if the value was dropped, the outcome contains the reason.
   outcome outcome_of(slot c) const;
   /// Ends a rebuild: sends the value, or the reason why it is missing, to the waiting readers.
   void rebuilt(slot b);

@@ -131,7 +131,8 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.stream = w.stream;
   part.since = core_.step.now;
   part.build = {};
-  // An incarnation that returns has not died. Whether an absent incarnation has died is unknown.
+  // An incarnation that has returned has not died. Whether an absent incarnation has died is
+  // unknown.
   auto const suspect = std::exchange(part.suspect, {});
   bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
   part.losses += died;
@@ -181,7 +182,7 @@ void build_orders::send_builds() {
   expect_named();
   for (auto const stream : core_.builds.take_waiting()) {
     auto* w = core_.registry.find(stream);
-    if (!w || !w->open()) continue;  // disconnected: all builds are scheduled again on return
+    if (!w || !w->open()) continue;  // a disconnected worker gets all builds again when it returns
     auto& at = core_.scheduler.of((*w).number);
     auto& pending = core_.builds.to_build(stream);
     std::size_t sent = 0;

@@ -1,7 +1,7 @@
-// Decides which workers build PerWorkerValues. A build is a closure of the core itself. A build is
-// sent before all other closures and may exceed the window, but not the credits. If a build's
-// worker is lost, the build is removed, and the next worker builds the value. The outcome of a
-// build becomes a component's state. Engine thread only.
+// Decides which workers build PerWorkerValues. A build is a closure of the core itself. Builds are
+// sent before all other closures, and may exceed a worker's window but not its credits. If a
+// build's worker is lost, the build is removed, and the next worker builds the value. The outcome
+// of a build becomes a component's state. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -22,18 +22,18 @@ class build_orders {
 
   /// Deletes the components of tasks that the registry has removed.
   void forget_components();
-  /// Errors are returned to the caller. Consumes the event.
+  /// Creates a value, or answers the call with an error. Consumes the event.
   void create_value(create_per_worker& e);
-  /// Errors: NOT_FOUND.
+  /// Deletes a value. Answers NOT_FOUND if the caller owns no such value.
   void delete_value(delete_per_worker const& e);
-  /// Releases the session's values, except those with the tokens in `but`.
+  /// Releases the session's values, except values with a token in `but`.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
   /// Schedules the builds of a newly attached worker, and makes it drop values that it need not
   /// keep.
   void expect_components(worker& w);
   void send_builds();
-  /// Returns how many tasks of the job a declaration, session or value expects, by index. Below
-  /// that number, a worker without an index takes the place of a lost worker.
+  /// Returns how many tasks of the job are expected because of a declaration, a session or a value.
+  /// A worker without an index can take a lost worker's index if the index is below that number.
   std::int64_t expected_tasks(std::string const& job) const;
   /// Continues a build that was moved to the worker's new stream and must not be sent again.
   void continue_build(worker const& w, slot c);
@@ -41,11 +41,11 @@ class build_orders {
  private:
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
-  /// Returns how many workers in a row a build can lose before it is repeated only after pauses. 0:
-  /// any number.
+  /// Returns how many workers in a row a build can lose before it is repeated only after pauses. 0
+  /// means that there is no limit.
   std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
-  /// @param died whether the last lost worker was lost just now.
+  /// @param died whether the build has just lost another worker.
   void expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part, bool died);
   void expect_named();
   void send_build(worker& w, per_worker_entry& v);

@@ -7,7 +7,7 @@
 
 namespace muster::core {
 
-// Consecutive turns of one worker become one dispatch.
+// Consecutive turns of the same worker become one dispatch.
 void dispatcher::dispatch() {
   if (core_.builds.any_waits()) building_.send_builds();
   if (core_.scheduler.gangs.any_waits()) start_gangs();
@@ -38,7 +38,6 @@ void dispatcher::retract() {
                                          core_.closures.id_of(c), core_.closures[c].attempt});
 }
 
-// The closures of each worker are ordered oldest first.
 std::vector<stalled_closure> dispatcher::oldest_running() const {
   constexpr std::size_t shown = 5;
   std::vector<slot> oldest;
@@ -65,7 +64,7 @@ std::vector<stalled_closure> dispatcher::oldest_running() const {
 }
 
 void dispatcher::report_stall() {
-  std::uint64_t queued = 0;  // excludes closures that wait for a time
+  std::uint64_t queued = 0;  // excludes delayed closures
   for (auto const& f : core_.book.functions.all()) queued += f.queued;
   auto const running = core_.book.counts().running;
   if (!core_.watchdog.on_alarm(running + queued > 0, core_.step.now)) return;
@@ -92,8 +91,8 @@ void dispatcher::keep_free_for(gang const& g) {
   core_.scheduler.keep_free(std::move(wanted));
 }
 
-// Each step also tries one gang that is set apart. The plan is greedy, so idle workers can hold a
-// gang that did not seem to fit on all workers together.
+// Each step also tries one oversized gang. Because the plan is greedy, idle workers can hold a gang
+// that seemed too large for all workers together.
 void dispatcher::start_gangs() {
   auto& gangs = core_.scheduler.gangs;
   std::uint64_t turn = 0;

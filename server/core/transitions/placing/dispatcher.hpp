@@ -1,4 +1,5 @@
-// Dispatches closures to workers at the end of a step, until no more fit. Engine thread only.
+// Dispatches closures to workers at the end of a step, until no more closures fit. Engine thread
+// only.
 #pragma once
 
 #include <memory>
@@ -18,9 +19,9 @@ class dispatcher {
 
   void dispatch();
   void retract();
-  /// Returns up to five closures that have run longest.
+  /// Returns up to five of the closures that have been running longest.
   std::vector<stalled_closure> oldest_running() const;
-  /// If closures are expected to finish, reports that none has finished for a while.
+  /// Reports that no closure has finished for a while, if closures are expected to finish.
   void report_stall();
   /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();

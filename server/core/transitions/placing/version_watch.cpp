@@ -1,5 +1,5 @@
-// Workers are counted only when they attach or leave; other functions visit all versions, which are
-// few.
+// Workers are counted only when a worker attaches or leaves. Other functions visit all versions,
+// because there are few.
 #include "server/core/transitions/placing/version_watch.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 // Fails closures that require a version that no worker provides, while workers provide other
-// versions of the same family: "python:3.12" if only "python:3.11" is connected. If no worker
-// provides the family, the closures wait.
+// versions of the same family. For example, closures that require "python:3.12" fail if only
+// "python:3.11" is connected. If no worker provides the family, the closures wait.
 //
 // A version counts as present for reconnect_grace after its last worker has left, because that
 // worker may restart, and after the server has restarted with jobs. Closures that waited before the
 // first worker of the family attached have the same grace period. Draining, disconnected and
-// cordoned workers count. Engine thread only. Bounded by config::functions_max.
+// cordoned workers count. Engine thread only; bounded by config::functions_max.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@
 
 namespace muster::core {
 
-/// Returns "python" for "python:3.11". Empty if the name does not end with a version, which starts
-/// with a digit and consists of digits and dots.
+/// Returns the family of a function: "python" for "python:3.11". Returns an empty string if the
+/// name does not end with a version. A version starts with a digit and consists of digits and dots.
 std::string_view family_of(std::string_view function);
 
 class version_watch {
@@ -31,7 +31,7 @@ class version_watch {
   /// whether a closure failed.
   bool refuse();
   time_point due() const { return due_; }
-  /// Sets the time until which workers that connected before a restart can still reconnect.
+  /// Sets the time until which workers that connected before a restart are expected to reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
@@ -40,7 +40,7 @@ class version_watch {
     function_id function{};
     std::uint32_t family = 0;
     std::uint32_t present = 0;
-    time_point left{};      // when the last worker left; the epoch if no worker ever provided it
+    time_point left{};      // when the last worker left; the epoch before the first worker
     time_point expected{};  // end of the version's grace period; the epoch if no closure waited
   };
   struct version_family {
@@ -66,10 +66,10 @@ class version_watch {
   lifecycle& life_;
 
   std::vector<version_family> families_;
-  std::vector<version> versions_;  // ordered by first use
+  std::vector<version> versions_;
   std::uint64_t functions_seen_ = 0;
   std::uint64_t workers_seen_ = 0;
-  std::uint64_t refused_ = 0;  // closures failed by the last refuse()
+  std::uint64_t refused_ = 0;
   time_point trusted_until_{};
   time_point due_ = never;
 };

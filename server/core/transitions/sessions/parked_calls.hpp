@@ -19,9 +19,10 @@ class parked_calls {
         admission_(admitting),
         ends_(ends) {}
 
-  /// Errors: DEADLINE_EXCEEDED at the call's deadline; NOT_FOUND.
+  /// Answers when the session has ended or drained. Answers DEADLINE_EXCEEDED at the call's
+  /// deadline, and NOT_FOUND if the session is unknown.
   void join(join_session const& e);
-  /// If necessary, reads the value from disk or rebuilds it.
+  /// Answers when the value is available. If necessary, reads the value from disk or rebuilds it.
   void await(await_value const& e);
 
  private:

@@ -1,4 +1,5 @@
 // Handles sessions that keep outcomes for their client: releases, suspension and resumption.
+// States:
 //
 //   attached ──suspend──► on a lease ──resume──► attached
 //                             │ lease expired
@@ -23,13 +24,13 @@ class resumable_sessions {
         life_(life),
         building_(building) {}
 
-  /// Deletes ended closures whose outcome was sent. Marks unfinished closures, so that their value
-  /// is dropped when they end.
+  /// Deletes ended closures whose outcomes were sent. Marks unfinished closures, so that their
+  /// values are dropped when they end.
   void release_held(release_values const& e);
   /// Starts the lease of a session whose stream has ended. REQUIRES: the session is resumable.
   void suspend(suspend_session const& e);
   /// Attaches the client again. Releases the closures that the client does not name, and replies
-  /// with the failure that it missed.
+  /// with the failure that the client missed.
   void resume(resume_session const& e);
 
  private:

@@ -178,12 +178,12 @@ void session_ends::release_session(session& s, release_reason why) {
 
 void session_ends::release_contents(session& s, release_reason why) {
   check(flow_.idle(s), "a session must be idle when it is removed");
-  // Joins of a stream; a job's joins were answered when it ended.
+  // Answers the joins of a stream; a job's joins were answered when the job ended.
   for (auto const call : std::exchange(s.joins, {})) {
     core_.step.waiters.remove(call);
     core_.step.answer(call, texts_.unknown_session(s.id));
   }
-  // One entry covers everything that the session has.
+  // One entry covers all records of the session.
   if (std::exchange(s.durable, false)) core_.step.fx.changes.let_go.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);

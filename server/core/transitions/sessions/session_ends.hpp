@@ -1,4 +1,4 @@
-// Drains, finishes and removes sessions and jobs, and selects the oldest at a limit. Engine thread
+// Drains, finishes and removes sessions and jobs, and removes the oldest at a limit. Engine thread
 // only.
 #pragma once
 
@@ -28,7 +28,7 @@ class session_ends {
 
   /// Stops a session whose client has left, unless its lease was renewed or it runs detached.
   void on_lease_expired(session& s);
-  /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
+  /// Returns the reply to `drain` and `settle`, and clears the error in that reply.
   join_reply collect(session& s);
   void expire_session(session& s);
   join_reply joined(session const& s) const;
@@ -38,7 +38,8 @@ class session_ends {
   void settle(session& s);
   /// REQUIRES: the session has no unfinished closures.
   void release_session(session& s, release_reason why);
-  /// Return false if no job (or no streaming session) has ended.
+  /// Removes the oldest ended job, or the oldest ended streaming session. Both functions return
+  /// false if there is none.
   bool forget_oldest_job(release_reason why);
   bool forget_oldest_ended();
   bool over_a_limit() const;
@@ -50,7 +51,7 @@ class session_ends {
   void finish_job(session& s);
   /// Keeps the session's record for display, or deletes it immediately.
   void end_session(session& s);
-  /// Keeps the session and its rows.
+  /// Releases the session's closures, values and queues, but keeps the session itself.
   void release_contents(session& s, release_reason why);
   void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();

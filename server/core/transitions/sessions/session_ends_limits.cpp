@@ -1,5 +1,5 @@
-// The oldest data is released first. Finished jobs are removed completely; a session loses only the
-// value. The session's record is kept, so that the client does not run the closure again.
+// The oldest data is released first. Finished jobs are removed completely. A session loses only
+// values: records are kept, so that the client does not run the closures again.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ bool session_ends::forget_oldest_ended() {
   return s != nullptr;
 }
 
-// Affects all sessions and jobs, even unfinished sessions and jobs. Used only if values cannot be
+// Affects all sessions and jobs, whether or not they are finished. Used only if values cannot be
 // written to disk.
 bool session_ends::drop_oldest_in_memory() {
   slot const c = core_.values.pop_oldest_in_memory();

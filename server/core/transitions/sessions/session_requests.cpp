@@ -21,7 +21,7 @@ void session_requests::cancel_all(cancel_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = !s->traits().generations && !s->first_error;  // otherwise already failing
+    s->user_cancelled = !s->traits().generations && !s->first_error;  // an error takes precedence
     life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});
@@ -40,7 +40,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
       life_.cancel(c, "cancelled");
       break;
     default:
-      break;  // already ended; cancelling again is not an error
+      break;  // an ended closure can be cancelled again without an error
   }
   core_.step.answer(e.call, {});
 }
@@ -197,7 +197,7 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
   return room_for(s, flow_.of(s).waiting(), specs.size());
 }
 
-// Inputs of the remaining closures then refer to the removed closures by id.
+// Later, inputs of the remaining closures refer to the removed closures by id.
 status session_requests::pass_over(session const& s, core::schedule& e,
                                    std::vector<closure_id>& known) const {
   if (!e.first) return {};

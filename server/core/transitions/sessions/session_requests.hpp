@@ -16,14 +16,17 @@ class session_requests {
                    admission& admitting, session_ends& ends)
       : core_(core), texts_(texts), flow_(flow), life_(life), admission_(admitting), ends_(ends) {}
 
-  /// Ends a queued closure, or asks its worker to stop it. Errors: NOT_FOUND.
+  /// Ends a queued closure, or asks the worker to stop a running closure. Answers NOT_FOUND if the
+  /// closure is unknown.
   void cancel_one(cancel_closure const& e);
-  /// Closes the job to further closures, so that it ends with its last closure. Errors: NOT_FOUND.
+  /// Closes the job to further closures, so that it ends with its last closure. Answers NOT_FOUND
+  /// if the job is unknown.
   void seal(seal_session const& e);
-  /// Errors: NOT_FOUND.
+  /// Cancels a session. Answers NOT_FOUND if the session is unknown.
   void cancel_all(cancel_session const& e);
   void close(close_session const& e);
-  /// Errors: FAILED_PRECONDITION if the job has not ended; NOT_FOUND.
+  /// Deletes an ended job. Answers FAILED_PRECONDITION if the job has not ended, and NOT_FOUND if
+  /// it is unknown.
   void delete_job(delete_session const& e);
   /// Opens a job from another job's failed and cancelled closures. Consumes the event.
   void retry(retry_job& e);
@@ -39,7 +42,8 @@ class session_requests {
   std::string no_place_to_hold(session const& s, std::size_t n) const;
   std::string why_no_retry(session const& s) const;
   /// Restores the closure as it was submitted. Returns why this is impossible, or an empty string.
-  /// @param position for each position in the old job, the position in the new job or not_in_it.
+  /// @param position maps each position in the old job to the position in the new job, or to
+  ///   not_in_it.
   std::string as_submitted(slot c, std::vector<std::uint32_t> const& position,
                            closure_spec& into) const;
   status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;

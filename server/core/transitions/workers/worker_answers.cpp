@@ -70,7 +70,7 @@ session* worker_answers::owner_of(slot c) {
   return v ? core_.sessions.find(v->owner) : nullptr;
 }
 
-// Counts as a loss of the worker, not as an error of the closure.
+// A lost connection counts as a loss of the worker, not as an error of the closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
   if (builds(c)) {
     // The value may have been released while its build waited for the server.
@@ -162,10 +162,11 @@ void worker_answers::results(worker_results& e) {
     if (&r == &e.results.back()) wait = estimated_wait(at, c, r);
     apply_result(*w, c, r);
   }
-  // Requeued at the head, the oldest last.
+  // Requeues at the head, the oldest closure last.
   for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
     if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
-  // Applied after the answers, which end waits, so that another closure can yield within the limit.
+  // Waits are applied after the answers. Because an answer ends a wait, another closure can then
+  // yield within the limit.
   for (auto const& e_wait : e.waits)
     if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   life_.start_waiting(at);
@@ -177,8 +178,8 @@ void worker_answers::results(worker_results& e) {
   workers_.note_running(*w);
 }
 
-// Handles one answer at a time: no closure is sent before all are handled, so each finds the
-// worker's resources free.
+// Answers can be handled one at a time: no closure is sent before all answers are handled, so the
+// worker's resources remain free.
 void worker_answers::earlier(worker_events::newcomer const& from,
                              std::vector<worker_result>& answers) {
   message_ = &answers;
@@ -215,7 +216,8 @@ std::string worker_answers::describe_unheld(worker const& w, char const* said, c
          ", but its current attempt is " + std::to_string(core_.closures[c].attempt);
 }
 
-// Ignores closures that the worker no longer holds: its report may have crossed a message.
+// Ignores closures that the worker no longer holds, because the worker's report may have crossed a
+// message.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return;
@@ -284,7 +286,7 @@ void worker_answers::lay_out(worker const& w, std::size_t first) {
       --others;
   auto const slots = others < at.slots ? at.slots - others : 1;
   if (all.size() - first <= slots) return;
-  free_from_.assign(slots, core_.step.now);  // a heap, latest first
+  free_from_.assign(slots, core_.step.now);  // a heap with the latest time first
   for (auto i = all.size(); i-- > first;) {
     std::pop_heap(free_from_.begin(), free_from_.end());
     ends_[i] = free_from_.back();

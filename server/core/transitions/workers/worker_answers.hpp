@@ -20,8 +20,8 @@ class worker_answers {
   /// Handles closures that have started, ended, been returned, or wait for a value. Consumes the
   /// event.
   void results(worker_results& e);
-  /// Handles answers on earlier streams that may not have arrived. Ignores answers of unknown
-  /// closures.
+  /// Handles answers that the worker sent on earlier streams and that may not have arrived. Ignores
+  /// answers of unknown closures.
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
@@ -29,7 +29,7 @@ class worker_answers {
   /// invalid. A build is repeated.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);
-  /// Returns where the failure is counted, or null for a build whose value was released.
+  /// Returns the counter for the failure, or null for a build whose value was released.
   transient_reports* reports_of(worker const& w, slot c);
   /// Returns the closure's session. For a build, returns the value's owner, or null.
   session* owner_of(slot c);
@@ -46,7 +46,6 @@ class worker_answers {
   /// Returns why the message is invalid, or an empty string.
   std::string apply_wait(worker& w, closure_wait const& e);
   std::string apply_returned(worker& w, held_closure const& e);
-  /// Returns the closure if the worker holds this attempt of it, otherwise no_slot.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
   /// REQUIRES: the worker does not hold the attempt.
   std::string describe_unheld(worker const& w, char const* said, closure_id id,

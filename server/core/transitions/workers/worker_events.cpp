@@ -19,8 +19,8 @@ std::string connected_from(task_row const& t) {
   return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
-// Returns whether the task has a component that is hard to build, so that it may be the only
-// builder.
+// Returns whether the task has a component that is hard to build. No other task may be able to
+// build it.
 bool builds_a_troubled_value(component_builds const& builds, task_row const& t) {
   return std::any_of(builds.troubled().begin(), builds.troubled().end(), [&](per_worker_id v) {
     return builds.find(v)->components.contains({t.job, t.index});
@@ -156,7 +156,7 @@ void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& he
     adopt_held(*n.now, held);
 }
 
-// Server processes never assign the same id, so the worker holds this very closure.
+// Server processes never assign the same id twice, so the worker holds this very closure.
 bool worker_events::can_adopt(slot c, std::uint32_t attempt) const {
   auto const& r = core_.closures[c];
   return core_.closures.is_from_earlier_process(c) && r.state() == closure_state::queued &&
@@ -180,7 +180,8 @@ void worker_events::adopt_held(worker& w, std::vector<held_closure> const& held)
   core_.scheduler.update(at);
 }
 
-// The next server process then waits for this worker.
+// Records closures that have been running for a while, so that the next server process waits for
+// this worker.
 void worker_events::note_running(worker& w) {
   if (!core_.step.config.durable || core_.step.now < w.noted_at + worth_noting) return;
   w.noted_at = core_.step.now;
@@ -240,7 +241,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   dismiss(w);
   on_state_lost(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
-  // Any other lost worker can return, or is given up later, when all queues are checked.
+  // A worker lost in any other way can return, or is given up later, when all queues are checked.
   core_.step.check_all |= clean && builds_a_troubled_value(core_.builds, t);
 }
 

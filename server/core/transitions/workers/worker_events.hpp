@@ -1,5 +1,5 @@
 // Handles workers that attach, become silent, leave and return. At most one stream holds a closure,
-// and only that stream can answer it.
+// and only that stream can answer it. States:
 //
 //   attached ──broke──► away ──same incarnation──► attached: closures known to both sides continue
 //                        │ │
@@ -24,7 +24,6 @@ class worker_events {
   worker_events(engine_state& core, lifecycle& life, build_orders& building)
       : core_(core), life_(life), building_(building) {}
 
-  /// Returns the time until which a closure waits for its disconnected worker.
   time_point waits_until(worker const& w, slot c) const;
   /// Requeues closures that have waited long enough. The worker is lost with the last closure.
   void stop_waiting(worker& w);
@@ -55,9 +54,11 @@ class worker_events {
   void disconnected(worker_disconnected const& e);
   /// Stops dispatch to the worker, which leaves when it holds no closures.
   void drain(worker_drain const& e);
-  /// Drains a worker on an operator's request. Errors: NOT_FOUND.
+  /// Drains a worker on an operator's request. Answers NOT_FOUND if the task is unknown, and
+  /// FAILED_PRECONDITION if it is not connected.
   void drain_by_name(drain_task const& e);
-  /// Stops or resumes dispatch to the task; the task's worker stays connected. Errors: NOT_FOUND.
+  /// Stops or resumes dispatch to the task; the task's worker stays connected. Answers NOT_FOUND if
+  /// the task is unknown.
   void cordon(cordon_task const& e);
   /// Called when the worker is cordoned, or when a closure on this worker waits for a value that
   /// prefetched closures must not precede.
@@ -81,10 +82,7 @@ class worker_events {
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
-  /// Removes the worker from the registry and requeues its closures at the head.
-  /// @param blamed whether the worker's executing closures may have caused the loss.
-  /// @param process closure that an ended process was executing and that may have killed it; null
-  /// if the worker is lost.
+  /// @param process closure that may have killed its process; null if the worker was lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
   void on_state_attached(task_row const& t);
@@ -93,7 +91,7 @@ class worker_events {
   /// REQUIRES: the worker is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Must be called after `draining` or `away` changed.
+  /// Must be called after `draining` or `away` has changed.
   void count(worker& w);
   void remove_silent(task_row& t);
   void set_draining(worker& w);

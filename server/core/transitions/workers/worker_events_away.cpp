@@ -65,7 +65,7 @@ void worker_events::forgive(task_row& t) {
 }
 
 // Works from newest to oldest, so that requeued closures keep their order at the head of the queue.
-// Closures that the worker does not hold never reached it, or their answers were lost.
+// Closures that the worker does not hold never reached the worker, or their answers were lost.
 void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                               std::vector<std::uint32_t>& kept) {
   std::unordered_map<closure_id, std::uint32_t> position;
@@ -95,8 +95,8 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
-  // The worker can return with fewer slots. Closures reported as running do run, possibly more than
-  // there are slots after a wait has ended.
+  // The worker can return with fewer slots. Closures reported as running are running, even if a
+  // wait has ended and they outnumber the slots.
   while (new_slots.running.size > new_slots.slots) {
     slot const other = core_.scheduler.stop_one_unreported(new_slots);
     if (other == no_slot) break;
