@@ -1,4 +1,4 @@
-// The bytes of blobs and unfinished uploads, in memory and in files. One thread at a time.
+// The bytes of blobs and unfinished uploads, in memory and in files. Not thread-safe.
 #pragma once
 
 #include <absl/strings/escaping.h>
@@ -20,8 +20,8 @@
 namespace muster::server {
 
 struct blob_files_options {
-  /// The directory is created when the first file is written. If empty, the server creates a new
-  /// directory below the system's temporary directory.
+  /// The directory is created when the first file is written. If the path is empty, the server
+  /// creates a new directory below the system's temporary directory.
   std::filesystem::path directory;
   /// If true, a blob is on disk before `finish` returns. If false, the files are removed when the
   /// process exits; a later process removes the files of a killed process.
@@ -38,17 +38,17 @@ class blob_files {
   ~blob_files();
   blob_files(blob_files const&) = delete;
 
-  /// Returns hash and size of each durable blob, and removes unfinished uploads. Errors:
+  /// Returns hash and size of each durable blob, and removes unfinished uploads. Returns
   /// FAILED_PRECONDITION if the directory cannot be read.
   muster::result<names_and_sizes> find();
 
-  /// Errors of this and the following functions: no_room if the disk is full; UNAVAILABLE with the
-  /// path if the disk fails.
+  /// Stores a piece of an upload. This and the following functions return no_room if the disk is
+  /// full, or UNAVAILABLE with the path if the disk fails.
   muster::status append(std::uint64_t upload, std::string_view piece);
-  /// Ends the upload, even on an error. Errors: INVALID_ARGUMENT if the hash differs.
+  /// Ends the upload, even on an error. Returns INVALID_ARGUMENT if the hash differs.
   muster::status finish(std::uint64_t upload, std::string_view hash, std::string_view name);
   void abandon(std::uint64_t number) { uploads_.erase(number); }
-  /// Further errors: NOT_FOUND; INTERNAL if the file ends earlier.
+  /// Also returns NOT_FOUND if the blob is unknown, or INTERNAL if the file ends earlier.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
                                    std::size_t bytes) const;
   void remove(std::string_view hash);

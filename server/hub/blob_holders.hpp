@@ -63,10 +63,10 @@ class blob_holders {
   core::holder_table const& table() const { return table_; }
 
   bool knows(std::string_view name) const { return table_.find(name) != nullptr; }
-  /// Returns the processes that store the value, those on `host` first. The order rotates with each
-  /// call.
+  /// Returns the processes that store the value, starting with the processes on `host`. The order
+  /// rotates with each call.
   std::vector<place> places(std::string_view name, std::string_view host);
-  /// Returns the workers that store the output; its producer is first.
+  /// Returns the workers that store the output, starting with its producer.
   std::vector<std::string> tasks(std::string_view name) const;
   /// Issues a ticket for fetching the value once from process `from`. Returns nothing if that
   /// process does not support fetching.

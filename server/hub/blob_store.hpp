@@ -2,16 +2,17 @@
 // in memory or in files. With a data directory, blobs are on disk before they are acknowledged, and
 // survive a restart.
 //
-//   engine thread the store's thread
+//   engine thread                            the store's thread
 //   begin, append, append…, finish ── job ──► hashes and writes; one piece of an upload at a time
-//   read ── job ──► reads; answers are posted back to the engine
+//   read                           ── job ──► reads; answers are posted back to the engine
 //
 // A value of the form `{"$blob":"<sha256>",…}` names a blob. The blob is kept while the server has
 // the value, because no client could upload it again; periodic sweeps check this. A client that
 // names a blob in an argument must renew its lease every few seconds. Unfinished programs keep
 // their blobs.
 //
-// Owned by the composition root. Engine thread, except `start`, which is called before it runs.
+// Owned by the composition root and used only on the engine thread, except `start`, which is called
+// before that thread runs.
 #pragma once
 
 #include <functional>
@@ -41,10 +42,10 @@ struct blob_store_options {
   blob_files_options files;
   /// Maximum number of concurrent uploads. Further uploads fail with RESOURCE_EXHAUSTED.
   std::size_t uploads_max = 64;
-  /// At the limit, blobs of further values can expire.
+  /// Maximum number of named blobs. At the limit, blobs of further values can expire.
   std::size_t names_max = 500'000;
-  /// Whether an output may be stored only in its worker's memory. False if a restarted server needs
-  /// outputs.
+  /// Whether an output may be stored only in its worker's memory. It is false if a restarted server
+  /// needs the outputs.
   bool outputs_stay = true;
   /// If the server uses TLS, processes use TLS to fetch values from each other.
   bool tls = false;
@@ -63,7 +64,7 @@ struct blob_dependencies {
   std::function<void(std::function<void()>)> post;
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
-  /// Runs the closure of a lost value again. May be empty. Must not call the store.
+  /// Runs the closure of a lost value again. It can be empty, and must not call the store.
   std::function<void(core::closure_id)> recompute = {};
 };
 
@@ -86,36 +87,38 @@ class blob_store {
   blob_store(blob_store const&) = delete;
 
   /// Restores the blobs from an earlier server process. Before `start` and after `stop`, requests
-  /// fail with UNAVAILABLE, but blobs can already be named. Errors: FAILED_PRECONDITION in one line
-  /// if the directory cannot be used.
+  /// fail with UNAVAILABLE, but blobs can already be named. Returns FAILED_PRECONDITION with a
+  /// one-line message if the directory cannot be used.
   muster::status start();
-  /// Completes the pending jobs and stops the thread. Any thread except the store's own.
+  /// Completes the pending jobs and stops the thread. Can be called on any thread except the
+  /// store's thread.
   void stop();
 
-  /// Begins an upload. Errors: see core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
+  /// Begins an upload. Returns the errors that core::blob_limits documents, and RESOURCE_EXHAUSTED
+  /// if uploads_max or the token's limit is reached.
   /// @param size if known, the space is reserved immediately
-  /// @param name the blob's name if it is not its hash
+  /// @param name the blob's name, if it differs from the hash
   /// @param who the uploader's token, whose byte limit includes the blob until the blob is removed
   ///   or the server exits
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {}, core::caller const& who = {});
   /// Returns the bytes of blobs and uploads that count for a token.
   std::uint64_t bytes_of(std::string_view token) const;
-  /// REQUIRES: the previous chunk was answered without an error. Errors: those of `begin`; no_room
-  /// if the disk is full; UNAVAILABLE if the disk fails.
+  /// Adds a chunk. REQUIRES: the previous chunk was answered without an error. Fails with the same
+  /// errors as `begin`, with no_room if the disk is full, or with UNAVAILABLE if the disk fails.
   void append(upload_id id, std::string piece, done on_done);
-  /// Ends the upload, even on an error. Errors: those of `append`; INVALID_ARGUMENT if the hash or
-  /// the size differs.
+  /// Ends the upload, even on an error. Fails with the same errors as `append`, or with
+  /// INVALID_ARGUMENT if the hash or the size differs.
   void finish(upload_id id, done on_done);
-  /// Has no effect if the upload has ended.
+  /// Abandons the upload, unless it has ended.
   void abandon(upload_id id);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
-  /// Reads up to `bytes` bytes, fewer only at the end of the blob. Errors: NOT_FOUND; UNAVAILABLE
-  /// if the disk fails; INTERNAL if the file was truncated.
+  /// Reads up to `bytes` bytes, fewer only at the end of the blob. Fails with NOT_FOUND if the blob
+  /// is unknown, UNAVAILABLE if the disk fails, or INTERNAL if the file was truncated.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
-  /// Returns false if the server does not have the blob.
+  /// Renews the blob's lease. Returns false if the server does not have the blob.
   bool lease(std::string_view hash);
   /// Prevents the blob that the closure's value names from expiring, until the closure or the value
   /// is removed.
@@ -139,11 +142,11 @@ class blob_store {
     return holders_.knows(name) || lost_.is_missing(name);
   }
   bool is_named(std::string_view name) const { return table_.is_held(name); }
-  /// Returns the holders of a blob or its replacement. `bytes` is 0 if it is not stored anywhere.
+  /// Returns the holders of a blob or its replacement. `bytes` is 0 if the blob is not stored
+  /// anywhere.
   core::input_place place_of(std::string_view name) const;
   /// Adds the location of an input that a running closure may be waiting for.
   void explain_input(core::explanation& e) const;
-  /// Returns whether the name of a stored blob is its hash.
   bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
 
   blob_holders& holders() { return holders_; }
@@ -154,7 +157,7 @@ class blob_store {
   /// Removes expired blobs, and checks for some closures in named_by_ whether `has_value` is still
   /// true. Takes at most 1 ms. Must be called about once a second.
   /// @param lost receives the closures whose values are lost
-  /// @param copied receives once each closure whose output the server now stores
+  /// @param copied receives each closure once, after the server has stored its output
   using of_closures = std::function<void(std::vector<core::closure_id>)>;
   void sweep(std::function<bool(core::closure_id)> const& has_value, of_closures const& lost = {},
              of_closures const& copied = {});
@@ -181,7 +184,7 @@ class blob_store {
   using job = coro::unique_function<void(blob_files&)>;
 
   bool ask(job j);
-  /// `work` runs on the store's thread, `answer` with the result on the engine thread.
+  /// Runs `work` on the store's thread, and `answer` with the result on the engine thread.
   template <class Work, class Answer>
   void ask(Work work, Answer answer);
   void remove_expired();

@@ -1,4 +1,5 @@
-// A session's value can contain values of its inputs, so the inputs of its inputs count as well.
+// A session's values can contain values of its inputs, so it also depends on the inputs of these
+// inputs.
 #include "server/hub/commit_gate.hpp"
 
 #include <algorithm>

@@ -38,7 +38,6 @@ class commit_gate {
   bool is_durable(core::session_id s) const {
     return !commits_ || batch_of(s) <= commits_->durable();
   }
-  /// Returns the last batch's number, or 0.
   std::uint64_t written() const { return commits_ ? commits_->written() : 0; }
   muster::status failure() const { return commits_ ? commits_->failed() : muster::status{}; }
   /// Returns OK, or the reason why no new record can become durable.
@@ -77,7 +76,7 @@ class commit_gate {
   }
 
  private:
-  /// Returns the batch that the session depends on; 0 if it is durable.
+  /// Returns the batch that the session depends on, or 0 if that batch is durable.
   std::uint64_t batch_of(core::session_id s) const;
   void put(core::session_id s, bool may_be_lost, commit_queue::callback then) {
     s == core::session_id{} ? commits_->hold(may_be_lost, std::move(then))

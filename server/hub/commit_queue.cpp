@@ -14,7 +14,7 @@ subject subject_of(std::uint64_t kind, std::uint64_t id, std::string_view name) 
 
 void commit_queue::touch(subject s) {
   unwritten_[s] = written_;
-  if (!failed_.ok()) return;  // entries are not removed after a failure
+  if (!failed_.ok()) return;  // after a failure, entries are never removed
   if (!order_.empty() && order_.back().of == s)
     order_.back().batch = written_;
   else

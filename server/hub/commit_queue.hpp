@@ -1,7 +1,7 @@
 // Callbacks that wait for batches of the journal to become durable. Each callback waits for the
 // last batch that changed the subject of its answer or, if the subject is unknown, for the last
 // batch. Callbacks run in batch order and, within a batch, in order of arrival. Owned by the
-// journal's owner; engine thread only. Bounded by the number of open calls.
+// journal's owner; engine thread only. The number of open calls limits its size.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,13 @@ class commit_queue {
     auto const it = unwritten_.find(s);
     return it == unwritten_.end() ? 0 : it->second;
   }
-  /// Returns whether all batches are durable and all callbacks have run.
   bool idle() const { return written_ <= durable_ && held_.empty(); }
-  /// Returns whether this batch is durable and all its callbacks have run.
   bool is_acknowledged(std::uint64_t batch) const {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
   /// Calls `t` once all batches written so far are durable or the disk has failed, or immediately
-  /// if all are durable. If `changed` is set, the answer depends on the last batch, so `t` gets the
-  /// error of a failed disk.
+  /// if all batches are durable. If `changed` is set, the answer depends on the last batch, so `t`
+  /// gets the error of a failed disk.
   void hold(bool changed, callback t) { put({changed, std::move(t)}, written_); }
   /// Calls `t` once this batch is durable, or with the error of a failed disk.
   void hold_for(std::uint64_t batch, callback t) { put({true, std::move(t)}, batch); }

@@ -27,7 +27,7 @@ struct store_view {
   std::string_view kind = "rocksdb";
   std::string version{};        ///< version of an external store
   std::string leader{};         ///< the leader's address if standby servers exist
-  core::duration lease_left{};  ///< time in which the leader may still answer
+  core::duration lease_left{};  ///< remaining time for which the leader may answer
   /// Free bytes of the disk or of etcd's quota, updated every second.
   std::optional<std::uint64_t> free_bytes{};
   /// Time since which new durable work is rejected for lack of disk space, or `never`.
@@ -47,7 +47,7 @@ struct coordination_dependencies {
   std::function<core::time_point()> now;
   /// Schedules a call of `on_deadline`, replacing an earlier schedule.
   std::function<void(core::time_point)> arm;
-  /// Must not call the hub.
+  /// Publishes a log event. Must not call the hub.
   std::function<void(log_event const&)> tell;
   /// Appends the changes of a step to the journal. If empty, all state exists only in memory.
   /// REQUIRES: set if the limits have `journalled`.
@@ -59,7 +59,8 @@ struct coordination_dependencies {
   std::function<store_view()> store = {};
 };
 
-/// The subjects that the answer to a call depends on. If empty, it can depend on any subject.
+/// The subjects that the answer to a call depends on. If empty, the answer can depend on any
+/// subject.
 struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error
@@ -110,7 +111,8 @@ class coordination_hub {
   void listens(core::coordination::cluster_id cluster, std::uint16_t port) {
     apply(core::coordination::cluster_listens{cluster, port});
   }
-  /// Answers the cluster's pending calls first. Errors: NOT_FOUND.
+  /// Removes a cluster after answering its pending calls. Returns NOT_FOUND if there is no such
+  /// cluster.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});
   }
@@ -135,7 +137,7 @@ class coordination_hub {
     dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
   }
   /// Calls `told` once the last changes of the key and the cluster's run are durable, or with the
-  /// error of a failed disk. Immediately without a journal.
+  /// error of a failed disk. Called immediately if there is no journal.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
                  commit_queue::callback told) {
     if (!dependencies_.commits) return told({});
@@ -154,7 +156,7 @@ class coordination_hub {
     bool failed() const { return failed_since != core::never; }
     bool full() const { return store.full_since != core::never; }
   };
-  /// Returns nothing without a journal.
+  /// Returns nothing if there is no journal.
   std::optional<durability> durable() const;
   /// Returns OK, or the reason why new durable work is rejected.
   status journal_refusal() const {
@@ -176,16 +178,16 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(dependencies_.now(), e));
   }
-  /// Client requests that create durable objects. All other records result from these requests and
-  /// are bounded.
+  /// Whether a client request creates durable objects. All other records result from these requests
+  /// and are bounded.
   template <class Request>
   static constexpr bool creates_durable_state =
       std::is_same_v<Request, core::coordination::register_task> ||
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
-  /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. Other
-  /// answers can depend on any subject.
+  /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. Answers
+  /// to other requests can depend on any subject.
   template <class Request>
   answer_subjects about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};

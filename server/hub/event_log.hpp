@@ -19,7 +19,7 @@ struct event {
 
 class event_log {
  public:
-  /// At `size_max`, a further event replaces the oldest one, and `first` increases.
+  /// At `size_max`, a further event replaces the oldest event, and `first` increases.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
   void add(core::time_point at, log_event what) {
@@ -29,7 +29,7 @@ class event_log {
   /// Returns the oldest stored event's number; `last` plus one if the log is empty.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
   std::uint64_t last() const { return last_; }
-  /// Returns events with greater numbers, oldest first.
+  /// Returns up to `limit` events after `number`, oldest first.
   std::vector<event> after(std::uint64_t number, std::size_t limit) const {
     auto const from = std::max(number + 1, first());
     if (number >= last_ || events_.empty()) return {};

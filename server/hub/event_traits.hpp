@@ -23,7 +23,8 @@ class event_traits {
   }
   sessions inputs(core::open_session const& e) const { return gate_.inputs(core_, e.closures, {}); }
   sessions inputs(core::retry_job const& e) const { return gate_.inputs(e.session); }
-  /// Returns the session with the inputs: the session that the step opened, or the event's own.
+  /// Returns the session that uses the inputs: the session that the step opened, or the event's
+  /// session.
   static core::session_id consumer(auto const&, core::effects const& fx) {
     for (auto const& r : fx.replies)
       if (auto const* opened = std::get_if<core::session_reply>(&r.body)) return opened->session;
@@ -44,7 +45,8 @@ class event_traits {
   }
   core::session_id session(core::retry_job const&) const { return {}; }
 
-  /// Returns whether the event creates a durable object. Repeating an idempotency key creates none.
+  /// Returns whether the event creates a durable object. An event with a known idempotency key
+  /// creates no object.
   bool is_durable(auto const&) const { return false; }
   bool is_durable(core::schedule const& e) const { return core_.is_durable(e.session); }
   bool is_durable(core::retry_job const& e) const { return core_.is_durable(e.session); }

@@ -79,7 +79,7 @@ void hub::log_worker_attached(core::welcome const& w) {
                   "attached");
 }
 
-// The history logs workers that may return or have already returned.
+// Does not log workers that may return or have already returned; the history logs them.
 void hub::log_worker_left(core::stream_id stream, bool clean, std::string const& reason) {
   auto const name = workers_.remove_name(stream);
   if (name.empty()) return;
@@ -149,7 +149,7 @@ bool names_created(core::reply const& r) {
 
 }  // namespace
 
-// Each reply except that of ask_now waits for the records that it may depend on.
+// Each reply, except a reply to ask_now, waits for the records that it may depend on.
 void hub::answer(core::effects const& fx) {
   if (gate_.is_idle()) return calls_.deliver(fx.replies);
   bool const changed = !fx.facts.empty() || !fx.program_facts.empty();

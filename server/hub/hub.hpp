@@ -1,10 +1,10 @@
 // Owns a cluster's core: executes events, delivers their effects, and manages the core's timer.
 //
-//   apply, ask ──► core::coordinator ──► effects ──┬──► worker_hub closures
-//                         │ ├──► commit_gate records for the journal
-//                         ▼ ├──► program_hub ranks, clusters, records
-//                 history, object_hub, ├──► session_hub outcomes
-//                 rank_steps: changes └──► reply_table answers, last
+//   apply, ask ──► core::coordinator ──► effects ──┬──► worker_hub    closures
+//                         │                        ├──► commit_gate   records for the journal
+//                         ▼                        ├──► program_hub   ranks, clusters, records
+//                 history, object_hub,             ├──► session_hub   outcomes
+//                 rank_steps: changes              └──► reply_table   answers, last
 //
 // Engine thread only.
 #pragma once
@@ -81,8 +81,8 @@ class hub {
     immediate_ = {};
     return answer;
   }
-  /// Returns the functions' numbers. Errors: INVALID_ARGUMENT if a name is empty, too long or
-  /// contains control characters; RESOURCE_EXHAUSTED if there are too many names. On an error,
+  /// Returns the functions' numbers. The status is INVALID_ARGUMENT if a name is empty, too long or
+  /// contains control characters, and RESOURCE_EXHAUSTED if there are too many names. On an error,
   /// `ids` ends before the rejected name.
   struct function_numbers {
     muster::status status;
@@ -112,7 +112,7 @@ class hub {
     gate_.when_durable(core::session_id{}, std::move(then));
   }
 
-  /// A report is only counted if the stream does not run the attempt.
+  /// Stores a report. If the stream does not run the attempt, the report is only counted.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
   void report(core::stream_id stream, machine seen);

@@ -13,7 +13,8 @@ namespace muster::server {
 /// Returns "rv_…" for a closure's value, which has the closure's number.
 std::string value_text(core::closure_id id);
 
-/// Return nothing unless the text is the prefix and 16 lower-case hexadecimal digits.
+/// These functions return nothing unless the text is the prefix and 16 lower-case hexadecimal
+/// digits.
 std::optional<core::session_id> parse_job(std::string_view text);
 std::optional<core::closure_id> parse_closure(std::string_view text);
 std::optional<core::closure_id> parse_value(std::string_view text);

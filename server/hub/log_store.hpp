@@ -1,4 +1,4 @@
-// Log lines, output and progress of running closures. Member of a hub, which accepts reports only
+// Log lines, output and progress of running closures. Owned by a hub, which accepts reports only
 // from the stream that runs the closure; engine thread only.
 //
 // Lines are numbered by job, so that a reader of a whole job can count missing lines. A closure's
@@ -66,19 +66,19 @@ struct log_limits {
   /// Longer texts are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Limits per closure. At the limit, the oldest line is dropped and counted.
+  /// Maximum number of lines per closure. At the limit, the oldest line is dropped and counted.
   std::size_t closure_lines_max = 5'000;
   std::size_t closure_bytes_max = std::size_t{1} << 20;
-  /// Limit of all closures, including `line_overhead` and `closure_overhead`. At the limit, the
-  /// closure that has been silent for longest loses its lines, which are counted, and later its
-  /// progress.
+  /// Maximum size of all closures' lines, including `line_overhead` and `closure_overhead`. At the
+  /// limit, the closure that has been silent for longest loses its lines, which are counted, and
+  /// later its progress.
   std::size_t bytes_max = std::size_t{128} << 20;
   static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
 };
 
 struct log_target {
   core::session_id job{};
-  core::closure_id closure{};  // if not set, the whole job
+  core::closure_id closure{};  // the whole job if not set
 
   bool operator==(log_target const&) const = default;
 };
@@ -108,7 +108,6 @@ class log_store {
   void set_name(core::session_id job, core::closure_id closure, std::string_view name);
   /// Returns an empty string if the closure has no name.
   std::string_view name_of(core::closure_id closure) const;
-  /// Returns nothing if the closure has reported nothing.
   std::optional<core::session_id> job_of(core::closure_id closure) const;
   /// Returns the number of the job's newest line, whether or not it was dropped; 0 if there is
   /// none.
@@ -133,14 +132,13 @@ class log_store {
   struct counts {
     std::uint64_t lines = 0;
     std::uint64_t dropped = 0;  // lines dropped at a limit
-    std::uint64_t strays = 0;   // reports on closures that the stream did not run
+    std::uint64_t strays = 0;   // reports about closures that the stream did not run
     std::size_t bytes = 0;
     std::size_t closures = 0;
     bool operator==(counts const&) const = default;
   };
   counts count() const;
   log_limits const& limits() const { return limits_; }
-  /// Drops the oldest lines immediately if necessary.
   void limit_bytes(std::size_t bytes_max);
 
  private:

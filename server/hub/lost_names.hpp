@@ -35,7 +35,6 @@ class lost_names {
     for (auto it = from; it != to; ++it)
       if (it->second != name) lost_.at(it->second).now = name;
   }
-  /// Returns the replacement's name, or `name` if it has no replacement.
   std::string current(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it == lost_.end() || it->second.now.empty() ? std::string(name) : it->second.now;

@@ -1,5 +1,5 @@
 // Objects on tasks of one hub: executes the decisions of the pure object_table, and reports to the
-// coordinator which sessions depend on which task.
+// coordinator which sessions depend on which task. Calls:
 //
 //   session_stream ──► ask… ──┐                    ┌──► session_sink, worker_sink: answers
 //   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
@@ -27,7 +27,6 @@ class object_hub {
  public:
   using table = core::objects::object_table;
 
-  /// REQUIRES: `of` outlives the object.
   explicit object_hub(hub& of);
 
   muster::status open(core::session_id s, table::user u) { return table_.open(s, std::move(u)); }
@@ -36,9 +35,9 @@ class object_hub {
   bool must_wait_for_name(core::session_id s, std::string_view name) const;
   muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
                                                   core::datasets::dataset_spec spec);
-  /// Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Fails with NOT_FOUND or PERMISSION_DENIED.
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
-  /// Removes the object; its open calls fail with CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Removes the object; its open calls fail with CANCELLED. Returns the same errors as `find`.
   muster::status drop(core::session_id s, core::object_id id);
   /// Removes the object without a permission check. REQUIRES: it exists.
   void remove(core::object_id id);

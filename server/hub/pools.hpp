@@ -19,7 +19,8 @@ namespace muster::server {
 /// Empty in a server with a single cluster.
 struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
-  /// `default` means the main cluster unless a cluster has that name. Errors: NOT_FOUND.
+  /// `default` means the main cluster unless a cluster has that name. Returns NOT_FOUND if there is
+  /// no such cluster.
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
   /// Returns the main port's cluster, or nothing if it is not declared.
   std::function<cluster_id()> main = {};
@@ -36,9 +37,10 @@ class pools {
   pools(pools const&) = delete;
 
   hub& main() { return main_; }
-  /// Returns the cluster's hub, and creates it if necessary. Errors: NOT_FOUND; RESOURCE_EXHAUSTED.
+  /// Returns the cluster's hub, and creates it if necessary. Returns NOT_FOUND if there is no such
+  /// cluster, or RESOURCE_EXHAUSTED at a limit.
   muster::result<hub*> of(cluster_id c);
-  /// An empty name means the main cluster. Fails like `of`.
+  /// An empty name means the main cluster. Returns the same errors as `of`.
   muster::result<hub*> named(std::string_view cluster);
   /// Returns null if the hub has not been created yet.
   hub* existing(cluster_id c);
@@ -54,7 +56,7 @@ class pools {
   hub& of(core::per_worker_id id) { return hub_of(id); }
   hub& of(core::program_id id) { return hub_of(id); }
 
-  /// Starts with the main hub.
+  /// Calls `f` with each hub, starting with the main hub.
   template <class F>
   void for_each(F f) {
     f(main_);
@@ -64,8 +66,8 @@ class pools {
   void forget(core::call_id call);
   void moved(core::values_moved m);
   void make_room();
-  /// Returns what prevents the cluster's deletion: workers, unfinished jobs or programs. May be
-  /// empty.
+  /// Returns what prevents the cluster's deletion, such as workers and unfinished jobs or programs.
+  /// Returns an empty string if nothing prevents it.
   std::string in_use(cluster_id c);
   /// Answers the calls of the cluster's hub, and ends its workers and sessions with `why`.
   void remove(cluster_id c, std::string const& why);

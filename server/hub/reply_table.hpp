@@ -12,8 +12,8 @@
 
 namespace muster::server {
 
-/// Bounded by the core's limit of parked calls; other calls are answered within their step.
-/// `About`: data needed to answer a call
+/// Bounded by the core's limit of parked calls; other calls are answered within their step. `About`
+/// is the data needed to answer a call.
 template <class Reply, class About>
 class reply_table {
  public:

@@ -34,9 +34,10 @@ class spill_store {
   ~spill_store() { stop(); }
   spill_store(spill_store const&) = delete;
 
-  /// Errors: FAILED_PRECONDITION in one line, with the directory and the system's reason.
+  /// Returns FAILED_PRECONDITION, with the directory and the system's reason in one line, if the
+  /// directory cannot be used.
   muster::status start(std::filesystem::path directory, answer_handler on_answer);
-  /// Any thread. Has no effect before `start` and after `stop`.
+  /// Thread-safe. Has no effect before `start` and after `stop`.
   void ask(std::vector<core::value_move> moves) { thread_.ask(std::move(moves)); }
   /// Finishes the current operation, stops the thread and removes the files.
   void stop();

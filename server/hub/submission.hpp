@@ -2,8 +2,9 @@
 //
 //   json_ref, SessionRequest, ScheduleRequest ──► submission ──► open_session, schedule ──► hub
 //
-// Owned by its request, or by a stream, which reuses it. One thread at a time; `learn` only on the
-// engine thread. The request limits its size; the core accepts or rejects it as a whole.
+// A submission is owned by its request, or by a stream that reuses it. It is not thread-safe;
+// `learn` is called only on the engine thread. The request limits the submission's size; the core
+// accepts or rejects a submission as a whole.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +48,14 @@ class submission {
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
   std::vector<std::string> const& names() const { return names_; }
 
-  /// Gets the functions' numbers from the core. Engine thread only. Errors: those of hub::learn.
+  /// Gets the functions' numbers from the core. Returns the same errors as hub::learn. Engine
+  /// thread only.
   muster::status learn(hub& h);
 
   /// REQUIRES: `learn` has succeeded.
   core::open_session opening(core::session_spec spec);
-  /// Returns the event that appends the closures, valid until `clear`. A stream's hub moves its
-  /// contents out and leaves the memory for reuse. REQUIRES: `learn` has succeeded.
+  /// Returns the event that appends the closures, valid until `clear`. For a stream, the hub moves
+  /// the contents out but leaves the memory for reuse. REQUIRES: `learn` has succeeded.
   core::schedule& appending(core::session_id to, std::uint32_t generation = 0);
   void clear();
 

@@ -29,9 +29,9 @@ class closure_sink {
   virtual void on_retract(core::retract_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
-  /// Older workers do not answer.
+  /// Requests the stack of the worker's process. Older workers do not answer.
   virtual void on_stack_query(std::uint64_t /*number*/) {}
-  /// No further calls follow.
+  /// Reports that the worker is disconnected. No further calls follow.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
 
@@ -90,18 +90,18 @@ class worker_hub {
     return names_.insert_or_assign(stream, std::move(task)).first->second;
   }
   std::string const* name(core::stream_id stream) const;
-  /// Returns the stream's name; empty if it had none.
+  /// Removes and returns the name of the stream's task; empty if it had no name.
   std::string remove_name(core::stream_id stream);
 
-  /// Calls `done` once. Errors: NOT_FOUND if the rank is unknown; UNAVAILABLE if its worker is
-  /// disconnected; RESOURCE_EXHAUSTED.
+  /// Calls `done` once. Fails with NOT_FOUND if the rank is unknown, UNAVAILABLE if its worker is
+  /// disconnected, or RESOURCE_EXHAUSTED at a limit.
   void read_log(rank_log_query query, rank_logs::handler done);
   void refresh_lines(core::time_point now, last_lines::attempt const& of,
                      std::function<void()> done = {});
   std::uint64_t begin_stacks(stacks_query const& of);
   /// Reads the stack of a task's process. Calls `done` once, unless the worker does not answer.
-  /// Returns the number for worker_questions::forget. Errors: NOT_FOUND if the task is not
-  /// connected; UNAVAILABLE if it disconnects; RESOURCE_EXHAUSTED.
+  /// Returns the number for worker_questions::forget. Fails with NOT_FOUND if the task is not
+  /// connected, UNAVAILABLE if it disconnects, or RESOURCE_EXHAUSTED at a limit.
   std::uint64_t read_stack(std::string_view task, worker_questions<task_stack>::handler done);
   rank_logs& logs() { return logs_; }
   last_lines& lines() { return lines_; }

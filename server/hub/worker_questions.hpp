@@ -16,7 +16,7 @@ template <class Answer>
 class worker_questions {
  public:
   using handler = std::function<void(muster::result<Answer>)>;
-  /// At the limit, new queries fail with RESOURCE_EXHAUSTED.
+  /// Maximum number of pending queries. At the limit, new queries fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
   /// `subject` is a word for error messages, such as "logs".

@@ -1,5 +1,5 @@
 // The clusters that a caller may see: all clusters, or only the clusters that its token allows.
-// Immutable; any thread.
+// Immutable and thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Authenticates and authorizes all requests to the server, using the tokens last published by the
-// token_keeper. Any thread. Settings must be made before requests are served.
+// token_keeper. Thread-safe. Settings must be made before requests are served.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ struct asking {
   std::string_view what;        // text for messages, such as "POST /api/v1/jobs"
   core::permission needs = core::permission::nothing;
   std::string_view certificate{};  // common name of a verified certificate
-  bool again = false;              // repeated check of an admitted caller; refusals are not counted
+  bool again = false;              // repeats a check of an admitted caller; refusals are not
+                                   // counted
   core::caller signed_in{};        // set if a sign-in identifies the caller
 };
 
@@ -39,15 +40,14 @@ struct verdict {
 
 class gate {
  public:
-  /// At the limit, refusals are sent immediately, so that delayed answers do not exhaust
-  /// connections.
+  /// Maximum number of delayed refusals. At the limit, refusals are sent immediately, so that they
+  /// do not exhaust connections.
   static constexpr int waiting_max = 64;
 
   explicit gate(std::function<core::time_point()> now) : now_(std::move(now)) {}
 
   void require() { required_ = true; }
   bool required() const { return required_; }
-  /// Records that tokens will be required after the next server start.
   void require_after_restart() { after_restart_ = true; }
   /// Returns whether tokens exist that will be required only after the next server start.
   bool required_after_restart() const {
@@ -55,10 +55,10 @@ class gate {
   }
   /// Sets the tokens of callers that present a certificate instead of a credential, by common name.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
-  /// Engine thread.
+  /// Replaces the tokens. Called only on the engine thread.
   void publish(std::shared_ptr<token_set const> tokens);
 
-  /// Allows all requests while no token is required.
+  /// Authenticates and authorizes a request. Allows all requests while no token is required.
   verdict judge(asking const& a);
   /// Returns the credential's token, or null if it is invalid. Does not count refusals.
   core::caller who(std::string_view credential, std::string_view certificate = {}) const;

@@ -1,4 +1,4 @@
-// IP networks, parsed from texts such as "10.0.0.0/8" or "fd00::/8". Pure functions; any thread.
+// IP networks, parsed from texts such as "10.0.0.0/8" or "fd00::/8". Pure, thread-safe functions.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct network {
   bool contains(std::string_view text) const;
 };
 
-/// Errors: INVALID_ARGUMENT in one line.
+/// Parses one network. Returns INVALID_ARGUMENT with a one-line message if it is malformed.
 muster::result<network> parse_network(std::string_view text);
 constexpr std::size_t networks_max = 64;
 /// Fails with INVALID_ARGUMENT if a network is malformed or there are more than `networks_max`

@@ -1,5 +1,5 @@
 // A caller who sees the cluster in which a program runs also sees the program's own coordination
-// cluster. Engine thread.
+// cluster. Engine thread only.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@ struct refused {
   std::string address{};  // empty for all addresses beyond addresses_max
   std::uint64_t without = 0;
   std::uint64_t wrong = 0;      // unknown, revoked or expired credentials
-  std::uint64_t forbidden = 0;  // valid credentials of an insufficient role
+  std::uint64_t forbidden = 0;  // valid credentials with an insufficient role
   std::string last{};
 };
 
@@ -24,7 +24,8 @@ class refusals {
   using clock = std::chrono::steady_clock;
   enum class kind : std::uint8_t { without, wrong, forbidden };
 
-  /// Further addresses are counted together and get only the first delay.
+  /// Maximum number of addresses. Further addresses are counted together and get only the first
+  /// delay.
   static constexpr std::size_t addresses_max = 4'096;
   static constexpr std::chrono::milliseconds delay_first{100}, delay_max{5'000};
   /// After this time without a wrong credential, an address gets the first delay again.
@@ -34,7 +35,7 @@ class refusals {
   /// each wrong credential; for rejections of any other kind, it is 0.
   std::chrono::milliseconds note(std::string_view address, kind k, std::string_view what,
                                  clock::time_point now);
-  /// Clears the counts, but keeps the delays.
+  /// Returns and clears the counts, but keeps the delays.
   std::vector<refused> take(clock::time_point now);
 
  private:

@@ -3,7 +3,7 @@
 //
 //   ROLE TOKEN [cluster=C[,C…]] [allow-exec]
 //
-// Empty lines and lines that start with # are ignored. Pure functions; any thread.
+// Empty lines and lines that start with # are ignored. Pure, thread-safe functions.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,10 @@
 
 namespace muster::server {
 
-/// Errors: INVALID_ARGUMENT with the line and the problem, but without the token.
+/// Returns INVALID_ARGUMENT with the line's number and its problem, but without the token, if a
+/// line is invalid.
 muster::result<std::vector<core::token>> parse_token_file(std::string_view text);
-/// Errors: NOT_FOUND; INVALID_ARGUMENT with the path.
+/// Returns NOT_FOUND if there is no file, or INVALID_ARGUMENT with the path if a line is invalid.
 muster::result<std::vector<core::token>> read_token_file(std::filesystem::path const& file);
 
 }  // namespace muster::server

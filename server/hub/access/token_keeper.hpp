@@ -19,7 +19,7 @@ struct keeper_dependencies {
   std::function<void(log_event const&)> tell;
   /// Aborts all activity with this token: closes streams and drops pending requests.
   std::function<void(std::string const& id)> ended;
-  /// Stores a change. Empty if this server cannot store tokens.
+  /// Stores a change. The function is empty if this server cannot store tokens.
   std::function<void(core::token_change const&)> write_down = {};
 };
 
@@ -42,7 +42,6 @@ new_token make_token(token_request const& w, std::string created_by, core::time_
 
 class token_keeper {
  public:
-  /// REQUIRES: the gate outlives the keeper.
   token_keeper(gate& g, keeper_dependencies e) : gate_(g), dependencies_(std::move(e)) {}
   token_keeper(token_keeper const&) = delete;
 
@@ -52,8 +51,8 @@ class token_keeper {
   void start();
 
   // The next three functions take effect immediately; coordination_hub::when_durable waits until
-  // the change is durable. Errors: those of token_table; FAILED_PRECONDITION if this server cannot
-  // store tokens.
+  // the change is durable. They return the same errors as token_table, or FAILED_PRECONDITION if
+  // this server cannot store tokens.
   muster::result<new_token> create(token_request const& w, core::caller const& by);
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id);

@@ -1,5 +1,5 @@
 // Credentials: "muster.ID.SECRET", with a secret of 256 random bits. The server stores only a
-// salted digest. Any thread.
+// salted digest. Thread-safe.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace muster::server {
 
-/// Longer credentials are rejected without parsing.
+/// Maximum size. Longer credentials are rejected without parsing.
 inline constexpr std::size_t credential_bytes_max = 512;
-/// Applies only to credentials in a --token-file.
+/// Minimum size of credentials in a --token-file.
 inline constexpr std::size_t credential_bytes_min = 32;
 
-/// Returns the name or, if empty, the role, followed by six random digits.
+/// Returns the name, or the role if the name is empty, followed by six random digits.
 std::string new_token_id(std::string_view name, core::role r);
 /// Returns 256 random bits in base64url: 43 characters.
 /// @throws std::runtime_error if the system provides no random numbers.
@@ -27,7 +27,7 @@ std::string new_credential(std::string_view id);
 std::string id_of(std::string_view credential);
 std::string new_salt();
 void seal(core::token& t, std::string_view credential, std::string salt = new_salt());
-/// Compares in constant time.
+/// Returns whether the credential is the token's. Compares in constant time.
 bool fits(core::token const& t, std::string_view credential);
 
 /// Returns the text after "Bearer " (in any case), or an empty string.

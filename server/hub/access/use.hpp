@@ -1,5 +1,5 @@
-// Checks a caller's rights and quotas: owned sessions, restricted functions, limits of its token.
-// Engine thread.
+// Checks a caller's rights and quotas: owned sessions, restricted functions, and the limits of the
+// caller's token. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,15 @@ muster::status check_owner(core::caller const& who, hub& h, core::session_id ses
 /// that.
 muster::status check_function(core::caller const& who, std::string_view function);
 /// Checks the token's quota for more sessions and queue entries (closures, ranks, per-worker
-/// values). Visits all sessions if the token has limits. Errors: RESOURCE_EXHAUSTED with the
-/// limit's name.
+/// values). Visits all sessions if the token has limits. Returns RESOURCE_EXHAUSTED with the name
+/// of an exceeded limit.
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t entries);
 /// Returns how many more closures the token's streams may queue. Ranks and per-worker values are
 /// excluded, because they are released over these streams instead of draining by themselves.
 std::size_t queue_room_of(core::token const& who, pools& all);
-/// Checks the token's quota for `more` bytes. Errors: RESOURCE_EXHAUSTED with the limit's name.
+/// Checks the token's quota for `more` bytes. Returns RESOURCE_EXHAUSTED with the name of an
+/// exceeded limit.
 muster::status room_for_values(core::token const& who, pools& all, std::uint64_t more = 1);
 void limit_to(core::token const& who, core::session_spec& spec);
 

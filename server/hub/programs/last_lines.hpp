@@ -41,8 +41,8 @@ inline constexpr std::size_t last_line_bytes_max = 200;
 
 class last_lines {
  public:
-  /// At the limit, the program that was watched least recently is dropped. If all were watched
-  /// recently, the new program is not stored.
+  /// Maximum number of programs. At the limit, the program that was watched least recently is
+  /// dropped. If all programs were watched recently, the new program is not stored.
   static constexpr std::size_t programs_max = 16;
   /// Maximum number of waiting callers per program. Further callers are called immediately.
   static constexpr std::size_t waiting_max = 64;
@@ -61,10 +61,10 @@ class last_lines {
   using send = std::function<bool(core::stream_id, last_lines_query const&)>;
 
   /// Queries the attempt's workers unless they were just queried. Calls `done` once, if set, when
-  /// all have answered or disconnected.
+  /// all workers have answered or disconnected.
   void refresh(core::time_point now, attempt const& of, worker_of const& worker, send const& ask,
                std::function<void()> done);
-  /// Ignores lines of ranks that the worker was not asked for.
+  /// Ignores lines of ranks that the query did not contain.
   void deliver(core::stream_id stream, last_lines_answer answer);
   void forget_worker(core::stream_id stream);
   void fill(core::program_id program, std::uint32_t attempt,

@@ -1,12 +1,14 @@
 // Coordination clusters of programs. Each program whose workers open tunnels has a cluster, which
 // is named after the program's ID and contains its training tasks. Each attempt is one generation.
 // The cluster's failures are reported to the program as possible causes of the program's failure.
+// States:
 //
 //   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
 //                                                  └─no agent registered────┘
 //
 // At the limit, an attempt runs without a cluster: process 0 coordinates the other processes, and
-// an event gives the reason. Owned by the composition root, called by the hubs; engine thread.
+// an event gives the reason. Owned by the composition root and called by the hubs on the engine
+// thread.
 #pragma once
 
 #include <deque>
@@ -46,7 +48,6 @@ class program_clusters {
     std::function<void(core::coordination::cluster_id)> end = [](auto) {};
   };
 
-  /// REQUIRES: the hub outlives the object.
   program_clusters(coordination_hub& all, dependencies d, program_clusters_limits limits = {});
   program_clusters(program_clusters const&) = delete;
   ~program_clusters();
@@ -90,13 +91,13 @@ class program_clusters {
   struct served {
     std::uint32_t attempt = 0;
     bool has_cluster = false;
-    // Whether its generation has begun. Earlier reports concern the previous attempt.
+    // Whether the attempt's generation has begun. Earlier reports concern the previous attempt.
     bool has_begun = false;
     bool failed = false;  // whether a task has failed; later failures are consequences
   };
 
   muster::status declare(core::attempt_sheet const& sheet);
-  /// Processes a task's first failure, and failures of barriers before it.
+  /// Processes a task's first failure, and the barrier failures before it.
   void fold(core::coordination::changes const& c);
   void tell(core::coordination::cluster_id of, core::coordination::task_index task,
             core::coordination::fault const& why);

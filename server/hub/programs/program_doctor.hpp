@@ -1,9 +1,9 @@
 // Watches a hub's running programs for hanging ranks. Requests vitals and stacks from workers;
-// doctor::hang_watch judges the answers.
+// doctor::hang_watch judges the answers. Steps:
 //
 //   runs ──► every quarter of hang_after: vitals ──► no progress: stacks, twice ──► hang found
 //                                                                                     │
-//                             log event; core::program_hangs, which obeys on_hang ◄───┘
+//                             log event; core::program_hangs, which applies on_hang ◄─┘
 //
 // Owned by a hub; engine thread only. Input is evaluated later in tick(), so that the other
 // functions can be called from within a step.
@@ -37,16 +37,15 @@ struct vitals_answer {
 
 class program_doctor {
  public:
-  /// Further programs are not watched.
+  /// Maximum number of watched programs. Further programs are not watched.
   static constexpr std::size_t programs_max = 1'000;
   /// Maximum wait for a worker, which may be busy or too old to answer.
   static constexpr core::duration patience = std::chrono::seconds(2);
 
-  /// REQUIRES: `of` outlives the object.
   explicit program_doctor(hub& of) : hub_(of) {}
 
   void update(std::vector<core::program_changed> const& changes);
-  /// Ignores vitals of ranks that the worker was not asked for.
+  /// Ignores vitals of ranks that the query did not contain.
   void deliver(core::stream_id stream, vitals_answer answer);
   void forget_worker(core::stream_id stream);
   void tick();
@@ -54,7 +53,7 @@ class program_doctor {
 
   /// Returns nothing if the program makes progress or is not watched.
   std::optional<core::hang> hang_of(core::program_id id) const;
-  /// Oldest hang first.
+  /// Returns hanging programs, the program with the oldest hang first.
   std::vector<core::program_id> hanging(std::size_t limit) const;
   std::size_t watched() const { return all_.size(); }
 

@@ -10,7 +10,7 @@ namespace muster::server {
 void program_hub::deliver(core::effects const& fx) {
   record_attempts(fx);
   auto* const clusters = dependencies_.clusters;
-  // The cluster must exist, and must be in the journal, before its attempt.
+  // The cluster must exist, and must be in the journal, before the attempt begins.
   if (clusters)
     for (auto const& o : fx.rank_orders)
       for (auto const& started : o.starts) clusters->begin(*started.sheet);

@@ -28,7 +28,6 @@ class program_hub {
  public:
   using attempt = history::black_box::name;
 
-  /// REQUIRES: `of` outlives the object.
   program_hub(hub& of, program_dependencies dependencies)
       : hub_(of), dependencies_(std::move(dependencies)) {}
 
@@ -56,22 +55,20 @@ class program_hub {
   void record_event(attempt const& which, core::attempt_record::event what);
   void write_records();
 
-  /// Returns whether this attempt is the program's last and has a cluster.
   bool has_cluster(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.clusters && dependencies_.clusters->serves(program, attempt);
   }
-  /// Returns an empty string if the program has no cluster.
   std::string cluster_of(core::program_id program) const {
     return dependencies_.clusters ? dependencies_.clusters->of(program) : std::string();
   }
-  /// Returns the cluster for a worker's tunnel. Errors: PERMISSION_DENIED if no live rank has this
-  /// key; NOT_FOUND if the program has no cluster.
+  /// Returns the cluster for a worker's tunnel. Returns PERMISSION_DENIED if no live rank has this
+  /// key, or NOT_FOUND if the program has no cluster.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
   /// `ranks` contains the rank of each task.
   void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                        doctor::look& into) const;
-  /// Available until the next attempt begins.
+  /// Returns the lateness at the attempt's barriers until the next attempt begins.
   program_clusters::lateness lateness(core::program_id program, std::uint32_t attempt) const;
 
   rank_steps& steps() { return steps_; }

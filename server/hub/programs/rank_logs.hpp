@@ -22,8 +22,8 @@ struct rank_log {
   std::uint64_t offset = 0;
   std::string data;
   std::uint64_t size = 0;  // size of the whole log
-  bool complete = false;   // whether the log is complete
-  std::string task{};      // "worker:3"; set by the caller
+  bool complete = false;
+  std::string task{};  // "worker:3"; set by the caller
 };
 
 using rank_logs = worker_questions<rank_log>;

@@ -17,7 +17,7 @@ namespace muster::server {
 
 using core::stack_state;
 
-/// Marks the stacks of processes that the rank has started (programs.proto).
+/// Marks the stacks of processes that the rank has started; see programs.proto.
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
 /// Returns the stack of the rank's own process or, if missing, of the first process that it
@@ -54,7 +54,7 @@ class rank_stacks {
   using worker_function = std::function<core::stream_id(std::uint32_t rank)>;
   /// Returns false if the worker is disconnected.
   using ask_function = std::function<bool(core::stream_id, stacks_query const&)>;
-  /// Returns the round's number.
+  /// Begins a round and returns its number.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
   /// Calls `done` once all answers have arrived, or immediately if the round is complete or
@@ -62,7 +62,7 @@ class rank_stacks {
   void await(std::uint64_t round, std::function<void()> done);
   std::vector<rank_stack> end(std::uint64_t round);
 
-  /// Ignores stacks of ranks that the worker was not asked for.
+  /// Ignores stacks of ranks that the query did not contain.
   void deliver(core::stream_id stream, stacks_answer answer);
   void forget_worker(core::stream_id stream);
 

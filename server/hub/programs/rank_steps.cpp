@@ -63,7 +63,7 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
   });
   drop_recorded({what.program, what.attempt}, spans);
   log_.add(hub_.now(), what.program, what.attempt, spans);
-  // The ranks of such programs cannot be stopped at a step.
+  // Ranks of programs with a step pattern cannot be stopped at a step.
   if (!first || !p->spec.step_pattern.empty()) return;
   core::program_steps_reported some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_reported::kind::some;

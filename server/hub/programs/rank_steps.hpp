@@ -1,9 +1,9 @@
 // Steps of the ranks of a hub's programs. Stores the steps that workers report, and agrees with
-// workers on the step at which all ranks of a program stop.
+// workers on the step at which all ranks of a program stop. Messages:
 //
-//   POST …/stop {"at_step"} ─┐ ┌─► program_steps_reported: preempted,
+//   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_reported
 //   a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_command::stop_at
-//   a deadline's notice ─────┘ └─► the caller of stop()
+//   a deadline's notice ─────┘                              └─► the caller of stop()
 //
 // The core stores the requested step, so that it survives this process and an attempt that ends
 // earlier: the ranks of the next attempt agree again. Owned by a hub; engine thread only.
@@ -27,7 +27,6 @@ class hub;
 class rank_steps {
  public:
   using attempt = std::pair<core::program_id, std::uint32_t>;
-  /// REQUIRES: `of` outlives the object.
   explicit rank_steps(hub& of);
 
   /// Restores steps from an earlier server process, oldest first. Workers can report them again.
@@ -55,9 +54,9 @@ class rank_steps {
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }
 
-  /// Stops all ranks at the same step, at `least` or later. Errors: NOT_FOUND; FAILED_PRECONDITION
-  /// if the program does not run or reports no steps; UNAVAILABLE if a worker does not answer;
-  /// RESOURCE_EXHAUSTED.
+  /// Stops all ranks at the same step, at `least` or later. Fails with NOT_FOUND if the program is
+  /// unknown, FAILED_PRECONDITION if it does not run or reports no steps, UNAVAILABLE if a worker
+  /// does not answer, or RESOURCE_EXHAUSTED at a limit.
   void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
 
   /// If `slow_ranks` is set, also sets the slow ranks, which is expensive for many ranks.
