@@ -145,7 +145,7 @@ class cluster_coordinator {
   cluster_coordinator(cluster_coordinator const&) = delete;
   cluster_coordinator& operator=(cluster_coordinator const&) = delete;
 
-  /// Waits until the server has opened the session. Calling it is optional.
+  /// Waits until the server has opened the session. Calling wait_open() is optional.
   /// @throws unavailable_error  the server refused the session, or did not answer within
   ///   coordinator_options::connect_timeout
   void wait_open();
@@ -158,9 +158,9 @@ class cluster_coordinator {
   /// coordinator. An older server that does not support submit schedules the call instead.
   /// @tparam Result  the function's result type; void ignores the result
   /// @param function  function name
-  /// @param args  JSON arguments; the last ones can be passed by name (keyword.hpp). The worker
-  ///   receives the value of each remote_value, which can be nested in vectors, maps, tuples and
-  ///   optionals.
+  /// @param args  JSON arguments; the last arguments can be passed by name (keyword.hpp). The
+  ///   worker receives the value of each remote_value, which can be nested in vectors, maps, tuples
+  ///   and optionals.
   /// @return the output handle
   /// @throws wait_timeout  the queue stayed full for coordinator_options::schedule_timeout
   /// @throws unavailable_error  the session has ended
@@ -218,7 +218,7 @@ class cluster_coordinator {
   }
 
   /// Schedules a call; waits while the queue is full. If the call fails, all other scheduled calls
-  /// are cancelled. Prefer submit unless you need this.
+  /// are cancelled. Prefer submit unless you need this cancellation.
   /// @param function  function name
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
@@ -266,8 +266,9 @@ class cluster_coordinator {
   scheduling with(closure_options options) { return {*this, std::move(options)}; }
 
   /// Makes every worker that provides the function, now or later, build a value and keep it.
-  /// Returns once the server has accepted the request, before the value is built. join and done do
-  /// not wait for the value. Errors and cancellation of the session do not affect the value.
+  /// Returns once the server has accepted the request, before the value is built. The members join
+  /// and done do not wait for the value. Errors and cancellation of the session do not affect the
+  /// value.
   /// @param function  name of the builder function
   /// @param args  JSON arguments without handles, because the value is rebuilt when a worker
   ///   reconnects
@@ -324,7 +325,7 @@ class cluster_coordinator {
   /// @param of  shape
   /// @param values  the elements in C order
   /// @throws std::invalid_argument  the number of values does not match the shape
-  /// @throws closure_error  see create; also thrown for an error of the task
+  /// @throws closure_error  see create; also if the task reports an error
   template <class T>
   variable<T> make_variable(variable_options const& o, shape const& of, std::span<T const> values) {
     std::uint64_t n = 1;
@@ -554,8 +555,8 @@ boost::asio::awaitable<std::vector<remote_value<Result>>> scheduling::async_subm
   return detail::values_of<Result>(coordinator_.async_put_gang(std::move(all)));
 }
 
-/// Runs a part of the client program. If it throws unavailable_error, exits the process so that a
-/// supervisor restarts it. The exit status is read from the environment variable
+/// Runs a part of the client program. If `block` throws unavailable_error, exits the process so
+/// that a supervisor restarts it. The exit status is read from the environment variable
 /// TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE. Rethrows the error if the variable is unset or not a
 /// number.
 /// @param block  a callable without parameters

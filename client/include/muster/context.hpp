@@ -67,8 +67,9 @@ class reporter {
 
 /// The call that a function executes, its cancellation and its reports.
 ///
-/// Created by the library and valid during the call. cancelled(), log(), output() and progress()
-/// may be called from any thread; all other members must be called on the function's thread.
+/// Created by the library and valid during the call. The members cancelled(), log(), output() and
+/// progress() may be called from any thread; all other members must be called on the function's
+/// thread.
 ///
 /// @code
 /// w.function("train", [](muster::context& c, int steps) {
@@ -121,7 +122,7 @@ class context {
   }
 
   /// Returns true if the call was cancelled, or if the connection was lost and the result will be
-  /// discarded. A long function should call this regularly, or wait with stop_token(). After
+  /// discarded. A long function should call cancelled() regularly, or wait with stop_token(). After
   /// cancellation, the function can return or throw anything.
   bool cancelled() const noexcept { return stop_.stop_requested(); }
   /// Returns a token that is stopped when the call is cancelled. In a quick function, the token is

@@ -94,9 +94,9 @@ class coordination_agent {
   coordination_agent(coordination_agent const&) = delete;
   coordination_agent& operator=(coordination_agent const&) = delete;
 
-  /// Registers this task. Waits until the service is available and, if the cluster starts together,
-  /// until all tasks have registered. After an error or a shutdown, it registers a new incarnation,
-  /// which counts its barrier uses from 0.
+  /// Registers this task. Waits until the service is available and, if all tasks start together,
+  /// until all tasks have registered. After an error or a shutdown, connect() registers a new
+  /// incarnation, which counts its barrier uses from 0.
   /// @throws wait_timeout  coordination_options::connect_timeout has expired; the message names the
   ///   missing tasks
   /// @throws coordination_error  invalid_argument: the cluster does not have this task;
@@ -104,7 +104,7 @@ class coordination_agent {
   void connect();
   /// Asynchronous version of connect.
   awaitable<void> async_connect();
-  /// Leaves the cluster. If the cluster leaves together, waits for all other tasks.
+  /// Leaves the cluster. If all tasks leave together, waits for all other tasks.
   /// @throws agent_error  a task did not leave in time
   void shutdown();
   /// Asynchronous version of shutdown.
@@ -129,7 +129,7 @@ class coordination_agent {
   awaitable<std::vector<std::string>> async_wait_for_all(std::vector<std::string> devices,
                                                          milliseconds timeout);
 
-  /// Stores a value, replacing an existing one.
+  /// Stores a value, or replaces the existing value.
   /// @param key  key path
   /// @param value  arbitrary bytes
   void set(std::string key, std::string value);

@@ -32,7 +32,7 @@ struct coordination_options {
   std::chrono::milliseconds heartbeat_timeout{100'000};
   /// Maximum time that connect() waits for the service and for all tasks to register.
   std::chrono::milliseconds connect_timeout{300'000};
-  /// Maximum time that shutdown() waits for other tasks, if the cluster leaves together.
+  /// Maximum time that shutdown() waits for other tasks, if all tasks leave together.
   std::chrono::milliseconds shutdown_timeout{300'000};
   /// Time limit of calls that do not wait for other tasks.
   std::chrono::milliseconds call_timeout{10'000};

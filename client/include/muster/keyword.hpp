@@ -17,7 +17,7 @@ namespace muster {
 /// c.schedule<double>("step", batch, muster::keyword("rate", 0.1));
 /// @endcode
 ///
-/// The worker must have registered the parameter names. Unknown names, and a parameter that is also
+/// The worker must have registered the parameter names. Unknown names, and parameters that are also
 /// passed by position, cause an input_error.
 template <class T>
 struct keyword {

@@ -13,7 +13,8 @@ struct object_options {
   std::string task{};
   /// Name by which other programs find the object, at most 256 bytes; can be empty.
   std::string name{};
-  /// Keep the object after its coordinator has ended, instead of deleting it. Requires a name.
+  /// Keep the object after its coordinator has ended, instead of deleting the object. Requires a
+  /// name.
   bool detached = false;
   /// Include the object in this coordinator's checkpoints. Requires a name. A C++ class must be
   /// registered with object_class::saved; a Python class must define save_state and load_state.

@@ -1,4 +1,4 @@
-// A value that several calls share, with a lock.
+// A value with a lock, shared by several calls.
 #pragma once
 
 #include <mutex>

@@ -42,7 +42,7 @@ struct max_size_options {
   /// Maximum number of shards; no limit if unset.
   std::optional<std::uint64_t> max_shards{};
 };
-/// Returns a partitioner that makes as few shards of at most max_shard_bytes as possible.
+/// Returns a partitioner that makes as few shards of at most max_shard_bytes as possible. The limit
 /// max_shards takes precedence over max_shard_bytes.
 /// @param o  the limits
 /// @throws std::invalid_argument  a limit is 0

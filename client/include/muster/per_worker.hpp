@@ -1,6 +1,6 @@
 // Per-worker values in the form that functions receive. The argument {"$per_worker":"pw_…"} stands
-// for a value that this worker has built and stored. The worker replaces it with the JSON value, or
-// passes the C++ object to a parameter of type std::shared_ptr<T>.
+// for a value that this worker has built and stored. The worker replaces the argument with the JSON
+// value, or passes the C++ object to a parameter of type std::shared_ptr<T>.
 #pragma once
 
 #include <boost/json.hpp>

@@ -32,8 +32,8 @@ class object_caller {
 
   /// Sends one call and returns its output.
   virtual handle call(object_place const& to, std::string_view method, value args) = 0;
-  /// Sends several calls with encoded arrays as arguments, with a limited number in flight at a
-  /// time. Returns without waiting.
+  /// Sends several calls with encoded arrays as arguments, with a limited number of calls in flight
+  /// at a time. Returns without waiting.
   virtual std::vector<handle> call_sequentially(object_place const& to, std::string_view method,
                                                 std::vector<std::string> args) = 0;
   virtual void erase(object_place const& of) = 0;

@@ -112,7 +112,7 @@ class session {
 
   /// Calls a function with JSON arguments.
   /// @param name  function name
-  /// @param args  JSON arguments; the last ones can be passed by name (keyword.hpp)
+  /// @param args  JSON arguments; the last arguments can be passed by name (keyword.hpp)
   /// @return a future that throws closure_error if the call fails
   template <class Result, class... Args>
   std::future<Result> call(std::string_view name, Args const&... args) {

@@ -26,9 +26,9 @@ class standard_server {
   /// Waits until the server has ended; starts it first if necessary.
   /// @throws std::runtime_error  the server ended with an error
   virtual void join() = 0;
-  /// Ends the server after running calls have finished; a second call does not wait for them. For
-  /// servers created by worker_servers(), this function can be called in a signal handler, except
-  /// in the environment "google".
+  /// Ends the server after running calls have finished; a second call does not wait for running
+  /// calls. For servers created by worker_servers(), this function can be called in a signal
+  /// handler, except in the environment "google".
   virtual void stop() noexcept = 0;
 };
 
@@ -40,7 +40,7 @@ struct standard_server_config {
   std::string task_type;
   /// Number of the task within its type.
   int task_id = 0;
-  /// Settings for custom factories. worker_servers() ignores them, because a worker has neither
+  /// Settings for custom factories. Workers do not use these settings, because a worker has neither
   /// device filters nor TensorFlow settings.
   session_config session{};
   /// Protocol of the server.

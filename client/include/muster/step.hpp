@@ -6,7 +6,7 @@
 namespace muster {
 
 /// Reports that this rank of a program has finished step `n`, for example of training or a
-/// simulation. Takes less than a microsecond, because it sends nothing: the worker that started the
+/// simulation. Takes less than a microsecond, because nothing is sent: the worker that started the
 /// rank reads the step once per second (docs/programs.md, section Steps).
 ///
 /// If the program is asked to stop, step() returns true at the same step in all ranks. The call

@@ -13,9 +13,9 @@ namespace muster {
 
 class standard_server;
 
-/// A strategy for distributed training; users derive from it. run_distribute_coordinator does not
-/// modify the object that it receives. Each worker function uses its own copy, configured for its
-/// task, on its own thread.
+/// A strategy for distributed training; users derive from this class. The function
+/// run_distribute_coordinator does not modify the object that it receives. Each worker function
+/// uses its own copy, configured for its task, on its own thread.
 class strategy {
  public:
   virtual ~strategy() = default;

@@ -25,8 +25,8 @@ namespace muster {
 /// threads.join();
 /// @endcode
 ///
-/// stop_on_exception, request_stop, should_stop and stop_token may be called from any thread. The
-/// other members must be called on the thread that created the object.
+/// The members stop_on_exception, request_stop, should_stop and stop_token may be called from any
+/// thread. The other members must be called on the thread that created the object.
 class thread_coordinator {
  public:
   /// Options of a thread_coordinator.
@@ -34,7 +34,7 @@ class thread_coordinator {
     /// Time for threads to end after they were asked to stop.
     std::chrono::milliseconds grace = std::chrono::seconds(120);
     /// If true, muster::end_of_data asks the other threads to stop and is not an error. The name of
-    /// the thread that threw it is logged.
+    /// the thread that threw the exception is logged.
     bool end_of_data_is_clean = true;
   };
 
@@ -53,8 +53,8 @@ class thread_coordinator {
   /// @param name  thread name for messages
   /// @param f  the function
   void start(std::string name, std::function<void()> f);
-  /// Runs a function on this thread. If it throws, all threads are asked to stop; join() throws the
-  /// first exception.
+  /// Runs a function on this thread. If the function throws, all threads are asked to stop; join()
+  /// throws the first exception.
   /// @param f  the function
   void stop_on_exception(std::function<void()> const& f);
 

@@ -50,8 +50,8 @@ struct worker_context_options {
 /// if (context.is_chief()) std::cout << context.num_workers();
 /// @endcode
 ///
-/// Each call of a worker function has its own context. wait_for_others and stop_requested may be
-/// called from any thread while the function is running.
+/// Each call of a worker function has its own context. The members wait_for_others and
+/// stop_requested may be called from any thread while the function is running.
 class worker_context {
  public:
   /// Constructs the context of a call. Used by run_distribute_coordinator.

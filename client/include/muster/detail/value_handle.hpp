@@ -21,7 +21,7 @@ namespace muster {
 enum class value_status : std::uint8_t {
   not_ready,  ///< the call has not finished
   ready,      ///< the value or an error is available
-  aborted,    ///< its worker was lost, and the call will not be retried
+  aborted,    ///< the call's worker was lost, and the call will not be retried
 };
 
 }  // namespace muster

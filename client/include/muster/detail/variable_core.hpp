@@ -30,7 +30,7 @@ class variable_core {
   variable_core(std::vector<remote_object> shards, std::vector<std::uint64_t> bounds,
                 detail::shape of, std::string dtype, std::string name, remote_object index = {});
   /// Waits for the shapes of the shards and returns the variable. Throws std::invalid_argument if
-  /// the objects are not variables, and the errors of their calls.
+  /// the objects are not variables, and the errors of calls.
   static std::shared_ptr<variable_core const> of(std::vector<remote_object> shards,
                                                  std::string const& name, remote_object index);
 
@@ -53,8 +53,8 @@ class variable_core {
   /// array with the variable's shape, or one number for all elements.
   handle update(std::string_view method, array_view const& with, numbers more = {}) const;
   handle assign_rows(std::uint64_t begin, std::string_view rows) const;
-  /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows on the shards of the rows.
-  /// adam_rows is called on all shards.
+  /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows on the shards of the rows. Calls
+  /// adam_rows on all shards.
   handle change_rows(std::string_view method, indices which, std::string_view rows,
                      numbers more = {}) const;
   /// Calls sgd with momentum or adam, with one call per shard.
