@@ -30,7 +30,7 @@ constexpr auto poll_interval = 1s;
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
-constexpr auto transfer_limit = 10min;  // enough for 1 GiB on a slow connection
+constexpr auto transfer_limit = 10min;  // limit that allows 1 GiB on a slow connection
 // Number of attempts to upload a value, because the server may not know the holder yet.
 constexpr int unknown_holder_tries = 8;
 
@@ -373,7 +373,7 @@ class blobs::store {
   }
 
   blobs_options const options_;
-  std::size_t shared_max_;  // protected by the mutex
+  std::size_t shared_max_;  // the mutex protects this member
   detail::blob_caller server_;
   std::mutex mutex_;  // protects the following members
   std::condition_variable changed_;
@@ -383,10 +383,10 @@ class blobs::store {
   /// Blobs on the server: blobs that this process refers to, and blobs that were released since the
   /// last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
-  std::shared_ptr<detail::shared_values> shared_;  // set when the first large value is stored
+  std::shared_ptr<detail::shared_values> shared_;  // null until the first large value is stored
   std::deque<std::string> wanted_;                 // requested values, without duplicates
-  std::set<std::string> wanted_names_;             // also contains the value that is being uploaded
-  std::thread keeper_;                             // started by the first put
+  std::set<std::string> wanted_names_;             // names in wanted_ and of the current upload
+  std::thread keeper_;                             // thread that the first put starts
 };
 
 blobs::blobs(blobs_options options) : store_(std::make_unique<store>(std::move(options))) {}

@@ -80,7 +80,7 @@ class memory_server {
   boost::asio::posix::stream_descriptor listening_;
   closed_in_forks mark_;
   boost::asio::steady_timer pause_;
-  std::set<std::shared_ptr<peer>> peers_;  // used only by the loop
+  std::set<std::shared_ptr<peer>> peers_;  // connections, used only by the loop
 
   std::mutex mutex_;  // protects the following members
   std::map<std::string, content, std::less<>> held_;

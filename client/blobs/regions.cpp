@@ -46,7 +46,7 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
   auto const fd = fd_.get();
   if (ftruncate(fd, static_cast<off_t>(all)) != 0) refuse_region("ftruncate");
   auto* const at =
-      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);  // before the memory is sealed
+      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);  // sealing comes later
   if (at == MAP_FAILED) refuse_region("memory cannot be mapped");
   at_ = static_cast<char*>(at);
   madvise(at_, all, MADV_DONTFORK);

@@ -94,7 +94,7 @@ class region_store {
 
     region_limits const limits;
     std::mutex mutex;  // protects the following members
-    regions all;       // ordered by last write
+    regions all;       // all regions, ordered by last write
     std::size_t free_max = 0;
     bool tended = false;
   };

@@ -45,7 +45,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)>
-        put;  // blocks, and throws the same errors as blob_content::named_by_output
+        put;  // this blocks, and throws the same errors as blob_content::named_by_output
   };
 
   /// Throws std::system_error if sockets or threads cannot be created.

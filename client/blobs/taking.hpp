@@ -57,7 +57,7 @@ class memory_client {
     bool keep = false;
     got then;
     std::promise<bool> answer;
-    std::string why;  // set before the answer
+    std::string why;  // reason for a failure, set before the answer
   };
   struct holder {
     holder(boost::asio::io_context& loop, std::string n, file_descriptor s)
@@ -65,7 +65,7 @@ class memory_client {
     std::string const name;
     boost::asio::posix::stream_descriptor socket;
     closed_in_forks mark;
-    std::set<std::string> taken;  // used only by the loop
+    std::set<std::string> taken;  // names of fetched values, used only by the loop
     // Protected by the memory_client's mutex.
     std::map<std::string, std::deque<std::shared_ptr<question>>> asked;
     bool gone = false;

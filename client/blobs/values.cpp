@@ -238,7 +238,7 @@ int muster_values_memory_is_reused(void) {
 int muster_values_make(void const* name, void const* const* parts, size_t const* sizes,
                        size_t count, uint64_t free_max) {
   return guarded([&] {
-    all_stores();  // created early, so that forked processes close its descriptors
+    all_stores();  // must come first, so that forked processes close the new descriptor
     std::vector<std::string_view> all;
     for (std::size_t i = 0; i < count; ++i)
       all.emplace_back(static_cast<char const*>(parts[i]), sizes[i]);

@@ -53,7 +53,7 @@ struct per_worker_record {
   std::uint32_t function = 0;
   std::string args;
   std::uint64_t value = 0;         // ID on the server; 0 until the server has answered
-  std::unique_ptr<failure> error;  // set if the server refused the request
+  std::unique_ptr<failure> error;  // the server's reason for refusing the request, or null
   std::uint32_t references = 1;    // number of handles, and of unfinished calls that use the value
   bool answered() const { return value != 0 || error; }
 };

@@ -6,7 +6,7 @@ namespace muster {
 namespace detail {
 namespace {
 
-constexpr std::size_t gang_size_max = 1'024;                   // same limit as on the server
+constexpr std::size_t gang_size_max = 1'024;                   // the server has the same limit
 constexpr std::size_t gang_bytes_max = std::size_t{48} << 20;  // a gang is sent in one message
 
 void check_request(request const& r) {

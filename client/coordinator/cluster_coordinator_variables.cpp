@@ -14,7 +14,7 @@ struct initial {
   std::string_view dtype;
   shape const& of;
   std::string_view fill;     // "zeros" or "ones"
-  array_view const* values;  // if null, use `fill`
+  array_view const* values;  // initial values; if null, `fill` is used
 
   std::uint64_t row_bytes() const {
     std::uint64_t n = detail::item_bytes(dtype);

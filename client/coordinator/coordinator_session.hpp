@@ -157,7 +157,7 @@ class coordinator_session final : public client_session {
   std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;       // server incarnation; 0 before the session is open
-  bool server_supports_submit_ = true;  // true until the server answers
+  bool server_supports_submit_ = true;  // assumed to be true until the server answers
   bool takes_objects_ = false;          // whether the server supports objects on this stream
 };
 

@@ -56,7 +56,7 @@ std::string explanation(shared_session session, std::uint64_t number, millisecon
 boost::asio::awaitable<std::string> async_explanation(shared_session session, std::uint64_t number,
                                                       milliseconds waited) {
   if (!session || waited < worth_asking) co_return std::string();
-  auto const engine = client_engine::shared();  // must outlive the call
+  auto const engine = client_engine::shared();  // the engine must outlive the call
   auto asking = run_async(about(*engine, std::move(session), number));
   co_return co_await std::move(asking);
 }

@@ -61,7 +61,7 @@ class generation {
   std::uint32_t number_ = 1;
   bool draining_ = false;
   bool cancelling_ = false;
-  std::optional<failure> first_error_;  // kept until the generation has drained
+  std::optional<failure> first_error_;  // first error, kept until the generation has drained
   std::optional<failure> error_;        // error to throw once
   std::vector<failure> failures_;
   std::uint32_t failures_of_ = 1;

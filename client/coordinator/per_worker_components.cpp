@@ -72,7 +72,7 @@ std::vector<per_worker_component> per_worker_value::components(
 
 boost::asio::awaitable<std::vector<per_worker_component>> per_worker_value::async_components(
     std::chrono::milliseconds timeout) const {
-  auto const engine = client_engine::shared();  // must outlive the call
+  auto const engine = client_engine::shared();  // the engine must outlive the call
   auto asking = detail::run_async(detail::about(*engine, handle_, timeout));
   co_return co_await std::move(asking);
 }

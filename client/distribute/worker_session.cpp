@@ -38,7 +38,7 @@ std::unique_ptr<worker_session> session_creator::create() const {
   check(checkpoint, scaffold);
   auto const end = clock::now() + max_wait;
   auto to = server;
-  to.connect_timeout = max_wait;  // same limit for the server and the chief
+  to.connect_timeout = max_wait;  // one limit for the server and the chief
   log(log_level::info, "session of " + (to.name.empty() ? "a worker function" : to.name) + ": " +
                            (role == kind::chief ? "this is the chief, which prepares the job"
                                                 : "waiting until the chief has prepared the job") +

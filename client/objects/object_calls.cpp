@@ -11,7 +11,7 @@
 namespace muster::detail {
 namespace {
 
-constexpr std::size_t name_bytes_max = 256;  // same limit as on the server
+constexpr std::size_t name_bytes_max = 256;  // the server has the same limit
 
 class call_handle final : public value_handle {
  public:

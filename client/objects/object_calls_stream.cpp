@@ -214,7 +214,7 @@ void object_calls::end(std::string const& reason) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const a = all[i];
     for (auto const left = a->next; left && !left->empty(); left->pop_front()) {
-      ++calls_;  // counted as if it were in flight
+      ++calls_;  // the request counts as in flight
       bytes_ += left->front()->args.size();
       all.push_back(left->front());
     }

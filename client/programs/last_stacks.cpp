@@ -85,7 +85,7 @@ void last_stacks::take(pids const& ranks, std::shared_ptr<batch> const& kills) {
 
 void last_stacks::took(std::vector<rank_key> const& ranks, v1::RankStacks const& stacks) {
   for (auto const& s : stacks.stack()) {
-    if (s.state() == v1::STACK_UNKNOWN) continue;  // already exited
+    if (s.state() == v1::STACK_UNKNOWN) continue;  // the rank has already exited
     auto const& key = ranks[s.rank()];
     auto& a = attempts_[{key.program, key.attempt}];
     a.taken[key.rank] = s;

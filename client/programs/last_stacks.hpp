@@ -93,7 +93,7 @@ class last_stacks {
   std::function<void()> wake_;
   std::unique_ptr<coro::timer> next_;
   std::deque<kill> expected_;
-  pids sampling_now_;  // sampled together, with one wait for all callers
+  pids sampling_now_;  // ranks sampled together, with one wait for all callers
   std::shared_ptr<batch> sampling_now_callbacks_;
   std::map<attempt_key, of_attempt> attempts_;
   boost::asio::thread_pool taker_{1};

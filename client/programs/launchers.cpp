@@ -170,7 +170,7 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
-  waiting_lines expected;  // sent after the start
+  waiting_lines expected;  // orders to send after the start
   std::map<std::uint64_t, std::uint32_t> given;
   asio::thread_pool disk{1};
   bool closing = false;

@@ -8,7 +8,7 @@ namespace muster {
 void rank_runner::read(v1::RankOrders const& orders) {
   for (auto const& query : orders.read()) read(query);
   for (auto const& query : orders.last_lines()) read(query);
-  for (auto const& query : orders.vitals()) read(query);  // first, because stacks are slow
+  for (auto const& query : orders.vitals()) read(query);  // first, because stacks take longer
   for (auto const& query : orders.stacks()) read(query);
 }
 

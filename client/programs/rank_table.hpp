@@ -70,7 +70,7 @@ class rank_table {
   bool settled() const { return alive_ == 0 && unreported_.empty(); }
 
  private:
-  std::map<rank_key, held_rank> held_;  // limited by the server
+  std::map<rank_key, held_rank> held_;  // the server limits the number of ranks
   std::vector<rank_key> offered_;
   std::deque<rank_key> unreported_;
   std::size_t alive_ = 0;

@@ -56,7 +56,7 @@ void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
   auto const d = directories_of(which.first, which.second);
   fs::create_directories(d.logs);
   fs::create_directories(d.work);
-  fs::permissions(d.work, passable);  // regardless of the umask, for ranks of another user
+  fs::permissions(d.work, passable);  // ranks of another user need this, regardless of the umask
   forget_oldest(in_use);
 }
 

@@ -88,10 +88,10 @@ class step_watch {
   std::vector<std::function<void()>> posted_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
   bool closing_ = false;
-  std::thread thread_;  // started for the first rank
+  std::thread thread_;  // the first rank starts this thread
 
   // Used only by `thread_`.
-  std::map<rank_key, watched> ranks_;  // limited by the held ranks
+  std::map<rank_key, watched> ranks_;  // at most the held ranks
   struct told {
     std::uint64_t word = 0;
     clock::time_point since{};

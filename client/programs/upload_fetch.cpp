@@ -24,7 +24,7 @@ using clock = std::chrono::steady_clock;
 constexpr auto transfer_limit = 10min;
 constexpr auto patience = 30s;
 constexpr auto pause = 500ms;
-constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // same limit as on the server
+constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // the server's limit
 
 bool is_transient(grpc::StatusCode c) {
   using enum grpc::StatusCode;

@@ -36,7 +36,7 @@ class uploads {
     /// If `to` is empty, the upload is fetched in advance, after all other orders.
     std::vector<std::filesystem::path> to{};
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};       // called on this object's thread; can throw
+    std::function<void()> before{};       // function called on this object's thread; can throw
     std::function<void(outcome)> done{};  // called on this object's thread, unless forgotten
   };
 
@@ -56,7 +56,7 @@ class uploads {
   void run();
   outcome perform(order const& o, upload_fetch& fetch);
 
-  upload_cache cache_;  // used only by this object's thread
+  upload_cache cache_;  // unpacked uploads, used only by this object's thread
   tls_options const tls_;
   std::string const token_;
   std::mutex mutex_;  // protects the following members

@@ -134,7 +134,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
   session_settings const settings_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;                // notified of any change that threads wait for
+  std::condition_variable changed_;                // notification of any change
   std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
   std::vector<std::shared_ptr<waiting>> ready_;  // coroutines to resume after the mutex is released
 

@@ -88,7 +88,7 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // set while the operation runs; used only on the engine thread
+  ticket* ticket_ = nullptr;  // null unless the operation runs; used only on the engine thread
   std::promise<T> answer_;
 };
 

@@ -206,7 +206,7 @@ class session::stream final : public detail::client_session {
   }
 
   outcome_handler const on_outcome_;
-  client_engine& engine_;  // kept alive by the session object
+  client_engine& engine_;  // the session object keeps the engine alive
   failure failure_;        // failure that is being delivered; used only on the engine thread
   /// Whether calls wait until a server has opened the session. Needed for a list of servers,
   /// because an inactive server does not accept calls.

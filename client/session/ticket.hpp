@@ -15,7 +15,7 @@ class ticket {
  public:
   enum class cut : std::uint8_t {
     none,
-    cancelled,  // cancelled by the caller that waits for the operation
+    cancelled,  // the caller stopped waiting for the operation
     left,       // the task left the barrier
     failed,
     closed,  // the agent was shut down or destroyed

@@ -28,7 +28,7 @@ class waiting {
   /// called without locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
-    auto last = std::move(resume_);  // also destroys the timer and the work guard
+    auto last = std::move(resume_);  // this also destroys the timer and the work guard
     last(happened);
   }
 

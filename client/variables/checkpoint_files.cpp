@@ -172,7 +172,7 @@ void tidy_checkpoints(fs::path const& path, std::uint64_t newest,
                       std::optional<std::uint32_t> keep) {
   auto const whole = checkpoints_in(path);
   for (std::size_t i = 0; keep && i + *keep < whole.size();
-       ++i)  // renamed first, so that a partly removed checkpoint is not used
+       ++i)  // renaming prevents use of a partly removed checkpoint
     fs::rename(folder_of(path, whole[i]), unfinished_of(path, whole[i]));
   std::error_code none;
   for (auto const n : checkpoints_in(path, true))

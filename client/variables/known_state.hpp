@@ -57,9 +57,9 @@ class known_state {
   all const& listed() const;
   void can_continue(path where, all const& loaded);
 
-  std::mutex turn_;   // locked during saving and restoring
+  std::mutex turn_;   // mutex locked during saving and restoring
   std::mutex mutex_;  // protects the following members
-  all named_;         // limited by the names that the program uses
+  all named_;         // at most the names that the program uses
   std::map<std::uint64_t, std::string> names_;
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;
   std::set<std::string> deleted_;

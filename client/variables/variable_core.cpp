@@ -293,7 +293,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
                                 ", the argument has " + std::to_string(data.size()) + " bytes");
   bool const is_step = method == "adam_rows";
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row + 8));
-  if (is_step) check_step_fits(which);  // before any shard has performed the step
+  if (is_step) check_step_fits(which);  // this must precede the step on any shard
   std::vector<handle> parts;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
@@ -340,7 +340,7 @@ variable_core::handle variable_core::step(std::string_view method, array_view co
   check_whole(gradient);
   check_numbers(method, more);
   std::vector<handle> parts;
-  for (std::size_t i = 0; i < shards_.size(); ++i)  // before any shard has performed the step
+  for (std::size_t i = 0; i < shards_.size(); ++i)  // this must precede the step on any shard
     if ((bounds_[i + 1] - bounds_[i]) * row_bytes() + 1000 > result_bytes_max)
       throw std::invalid_argument(std::string(method) + ": a shard has " +
                                   std::to_string((bounds_[i + 1] - bounds_[i]) * row_bytes()) +

@@ -78,11 +78,11 @@ class hosted_objects {
     std::uint64_t id = 0;
     v1::BuildObject build;
     detail::class_entry const* of = nullptr;
-    std::shared_ptr<void> instance;  // used only by the object's threads
+    std::shared_ptr<void> instance;  // user's object, used only by the object's threads
     std::stop_source stop;
     // The following members are protected by mutex_.
     bool made = false, gone = false;
-    std::deque<order> orders;  // limited by the server
+    std::deque<order> orders;  // unprocessed orders; the server limits their number
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
     // Each caller's last number, and the time when it was used. Used only on the engine thread.

@@ -28,8 +28,8 @@ struct registered_function {
 struct job {
   enum class phase : std::uint8_t {
     queued,
-    running,  // owned by an executor thread
-    dropped,  // answered or dropped before it started
+    running,  // an executor thread owns the job
+    dropped,  // the job was answered or dropped before its start
   };
 
   std::uint64_t closure = 0;
@@ -43,7 +43,7 @@ struct job {
   std::vector<std::uint64_t> uses;   // handles of values in its arguments
 
   std::atomic<phase> state = phase::queued;
-  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch if not started
+  std::atomic<std::chrono::steady_clock::time_point> began{};  // the epoch before the start
   std::stop_source stop;
   detail::wait_start waits_since{};
 
@@ -53,8 +53,8 @@ struct job {
   std::chrono::steady_clock::duration took{};
 
   bool finished = false;        // whether `ok` to `took` are valid; used only by the engine thread
-  bool start_reported = false;  // used only by the engine thread
-  bool slot_returned = false;   // used only by the engine thread
+  bool start_reported = false;  // member used only by the engine thread
+  bool slot_returned = false;   // member used only by the engine thread
 };
 
 /// Returns true with the value in `result`, or false with the error in `why`.

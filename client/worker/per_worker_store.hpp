@@ -15,7 +15,7 @@
 namespace muster {
 
 struct kept_value {
-  value data;       // used if there is neither an object nor an error
+  value data;       // JSON or bytes, used if there is neither an object nor an error
   std::any object;  // contains a std::shared_ptr<T>
   std::optional<failure> error;
 };

@@ -144,7 +144,7 @@ class worker::runtime {
     }
     machines.reset();
     stacks_->end();
-    objects_->end();  // first, because functions can wait for objects
+    objects_->end();  // objects end first, because functions can wait for objects
     threads_->stop();
     if (ranks_) ranks_->end();
     // Waits for handlers that have already been posted.
@@ -171,7 +171,7 @@ class worker::runtime {
 
   // Handles can outlive the worker and wake it, so the callbacks check that the worker exists.
   void begin_objects() {
-    hello_.set_objects(true);  // also without classes, because functions can call objects
+    hello_.set_objects(true);  // also needed without classes, because functions can call objects
     std::weak_ptr<client_engine> const engine = engine_;
     std::weak_ptr<hosted_objects> const there = objects_;
     auto const wake = [this, engine, there] {

@@ -471,7 +471,7 @@ class cluster_coordinator {
                                                                   detail::array_view const* values);
   std::shared_ptr<detail::variable_core const> find_variable_core(std::string const& name);
 
-  std::shared_ptr<client_engine> engine_;  // must outlive the session's stream
+  std::shared_ptr<client_engine> engine_;  // the engine must outlive the stream
   std::shared_ptr<detail::coordinator_session> session_;
 };
 

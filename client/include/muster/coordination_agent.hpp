@@ -261,7 +261,7 @@ class coordination_agent {
                                                      milliseconds timeout);
 
  private:
-  std::shared_ptr<client_engine> engine_;  // must outlive the agent's calls
+  std::shared_ptr<client_engine> engine_;  // the engine must outlive the agent's calls
   std::shared_ptr<detail::agent> agent_;
 };
 

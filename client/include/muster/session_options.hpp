@@ -62,7 +62,7 @@ struct session_stats {
   std::uint64_t messages_received = 0;
 };
 
-/// The session has ended or could not be opened; what() returns the reason.
+/// The session has ended or could not be opened. The reason is in what().
 class session_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

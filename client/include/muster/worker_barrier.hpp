@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// A barrier has failed; what() returns the reason.
+/// A barrier has failed. The reason is in what().
 class barrier_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

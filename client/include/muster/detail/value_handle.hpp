@@ -79,7 +79,7 @@ struct request {
   std::string function;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<input> inputs;                                           // ordered by offset
+  std::vector<input> inputs;                                           // sorted by offset
   std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // values in the arguments
   std::shared_ptr<closure_options const> options{};
   blob_contents contents{};  // blobs that the arguments refer to
