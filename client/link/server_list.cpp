@@ -20,7 +20,7 @@ std::vector<std::string> split_servers(std::string const& servers) {
 namespace {
 
 std::mutex mutex;
-std::map<std::string, std::size_t> positions;  // positions in the lists, protected by `mutex`
+std::map<std::string, std::size_t> positions;  // of current servers; protected by `mutex`
 
 }  // namespace
 
