@@ -25,8 +25,8 @@ class memory_server {
  public:
   /// Maximum number of connections; further processes are disconnected, and fetch from the server.
   static constexpr int connections_max = 128;
-  /// Maximum number of values, which is also limited to a quarter of the process's descriptor
-  /// limit.
+  /// Maximum number of values. A quarter of the process's descriptor limit is used instead if it is
+  /// lower.
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.

@@ -201,7 +201,7 @@ void coordinator_session::unreference_built(std::uint64_t token) {
   auto& b = per_worker_values_.at(token);
   if (--b.references > 0 || (!b.answered() && !ended_)) return;
   if (b.value != 0 && streaming_ && !ended_) out_.add_entry(9).add_release_per_worker(b.value);
-  per_worker_values_.erase(token);  // without a stream, it is omitted when the session is resumed
+  per_worker_values_.erase(token);  // without a stream, resuming the session omits the value
 }
 
 void coordinator_session::ended(std::string const& reason) {

@@ -29,15 +29,15 @@ class known_state {
   void add(remote_object o, std::string const& name);
   void forget(std::uint64_t id);
 
-  /// Throws std::invalid_argument if a variable has no name or `keep` is invalid, and errors of
-  /// calls and of the disk.
+  /// Saves a checkpoint. Throws std::invalid_argument if a variable has no name or `keep` is
+  /// invalid. Also throws errors of calls and of the disk.
   std::uint64_t save(path where, how_many keep);
   /// Saves a checkpoint. Returns nothing, without saving, if newly created values would replace
   /// saved values that have not been restored.
   std::optional<std::uint64_t> save_unless_restarted(path where, how_many keep);
   /// Loads the newest complete checkpoint. Returns nothing if there is no checkpoint. Throws
   /// std::invalid_argument if no checkpoint is complete or entries are missing (nothing was
-  /// loaded), and the errors of calls.
+  /// loaded). Also throws errors of calls.
   std::optional<std::uint64_t> restore(path where);
 
  private:

@@ -7,7 +7,7 @@
 namespace muster::detail {
 
 /// Saves no shard in the middle of a call. Precondition: out.variable() has been called for the
-/// variable. Throws the errors of calls and of the disk, and std::invalid_argument if an answer is
+/// variable. Throws errors of calls and of the disk. Throws std::invalid_argument if an answer is
 /// invalid.
 void save(checkpoint_writer& out, variable_core const& v);
 /// Precondition: from.check() succeeded. Throws the errors of calls, and torn.

@@ -35,8 +35,8 @@ class blob_content {
 
 using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
-/// While this object exists, records in `into` the blobs that this thread refers to. Without such
-/// an object, named_elsewhere() is called for these blobs.
+/// While this object exists, records in `into` the blobs that this thread refers to. Without a
+/// blob_recording_scope, named_elsewhere() is called for these blobs.
 class blob_recording_scope {
  public:
   /// `worker` is the worker whose function is running, and must outlive this object. Null keeps the

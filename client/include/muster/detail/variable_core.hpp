@@ -30,7 +30,7 @@ class variable_core {
   variable_core(std::vector<remote_object> shards, std::vector<std::uint64_t> bounds,
                 detail::shape of, std::string dtype, std::string name, remote_object index = {});
   /// Waits for the shapes of the shards and returns the variable. Throws std::invalid_argument if
-  /// the objects are not variables, and the errors of calls.
+  /// the objects are not variables. Also throws errors of calls.
   static std::shared_ptr<variable_core const> of(std::vector<remote_object> shards,
                                                  std::string const& name, remote_object index);
 
