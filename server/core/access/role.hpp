@@ -18,7 +18,7 @@ constexpr auto enum_names(role) {
 }
 
 enum class permission : std::uint8_t {
-  nothing,     // granted to everyone: health, dashboard files, API description
+  nothing,     // public requests: health, dashboard files, API description
   view,        // read jobs, tasks, clusters, keys, values, logs and metrics
   submit,      // submit jobs, sessions, values and blobs, and change own submissions
   work,        // attach a worker, which receives the arguments of its calls

@@ -13,7 +13,7 @@
 namespace muster::core {
 
 struct token {
-  std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, but not secret
+  std::string id;  // readable id, such as "ci-7f3a9c"; part of the credential, but not secret
   core::role role = core::role::viewer;
   std::vector<std::string> clusters{};  // accessible clusters; all clusters if empty
   time_point expires = never;

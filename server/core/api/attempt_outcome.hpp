@@ -24,9 +24,9 @@ enum class attempt_end : std::uint8_t {
   stale_handle = 7,
   dependency_lost = 8,
   timed_out = 9,    ///< the function reported a tolerated timeout
-  user_error = 10,  ///< the function raised, and the closure is retried
+  user_error = 10,  ///< the function raised an error, and the closure is retried
   value_lost = 11,  ///< the attempt succeeded, but its value was lost and the closure ran again
-  retracted = 12,   ///< the worker returned the closure unstarted; not counted or recorded
+  retracted = 12,   ///< the worker returned the unstarted closure; this is not counted or recorded
   earlier = 13,     ///< an outcome that an older server stored as text
 };
 constexpr auto enum_names(attempt_end) {

@@ -40,7 +40,7 @@ enum class move_reason : std::uint8_t {
   started,
   preempted,
   taken_over,   ///< continued on the worker's new stream
-  retracted,    ///< taken back so that another worker can run it
+  retracted,    ///< taken back so that another worker can run the closure
   worker_lost,  ///< the worker was lost, no longer has the closure, or cannot run it now
   retried,
   runs_long,  ///< running for so long that a restarted server waits for its worker
@@ -235,7 +235,7 @@ struct changes {
   std::vector<value_place_changed> values;
   std::vector<closure_id> values_read;  ///< values that were read from disk and remain there
   struct waits_over {
-    std::vector<duration> queue;  ///< waiting time of each started attempt while it was ready
+    std::vector<duration> queue;  ///< time between readiness and start of each attempt
     std::vector<duration> value;  ///< duration of each successful request for a value
 
     bool operator==(waits_over const&) const = default;

@@ -39,8 +39,8 @@ struct config {
   /// Time until a lost task is given up. Closures that can run only on that task then fail.
   duration recovery_timeout = std::chrono::hours(1);
 
-  /// The worker with index i receives its first closure i * start_delay after attaching, or at the
-  /// latest after start_delay_max. If start_delay_max is 0, there is no maximum.
+  /// The worker with index i receives its first closure i * start_delay after attaching.
+  /// start_delay_max limits this delay; 0 means no limit.
   duration start_delay{};
   duration start_delay_max{};
 
@@ -152,8 +152,8 @@ struct config {
   /// Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// Number of lost workers after which a closure fails, unless its session sets a different
-  /// number. At most worker_failures_max; 0 means no limit. For closures of a client's generation
-  /// that `schedule` created, only exits of the closure's own process count.
+  /// number. At most worker_failures_max; 0 means no limit. For closures that a client created with
+  /// `schedule`, only exits of the closure's own process count.
   std::uint32_t max_worker_failures = 3;
   /// Pause before a closure that lost its worker is queued again. The pause doubles with each loss.
   duration loss_pause = std::chrono::milliseconds(100);

@@ -27,7 +27,7 @@ struct dataset_limits {
   std::size_t splits_max = 100'000;
   std::size_t split_bytes_max = 64u << 10;
   std::size_t dataset_bytes_max = 16u << 20;
-  std::size_t split_overhead = 64;  // added to the bytes of each split
+  std::size_t split_overhead = 64;  // bytes that are added for each split
   std::size_t bytes_max = 256u << 20;
   std::uint32_t epochs_max = 1'000'000;
   std::size_t name_bytes_max = 256;

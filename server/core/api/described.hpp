@@ -49,7 +49,7 @@ struct field_facts {
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< each number is stored in eight bytes
   bool bytes = false;          ///< text that may be invalid UTF-8
-  bool can_be_absent = false;  ///< stored, even if zero, unless it equals `absent`
+  bool can_be_absent = false;  ///< stored even if zero, but omitted if equal to `absent`
   std::uint64_t absent = 0;
 };
 

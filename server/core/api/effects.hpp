@@ -45,8 +45,8 @@ struct assignment {
   bool operator==(assignment const&) const = default;
 };
 
-/// `count` assignments, starting at effects::assignments[first]. The first `running` start
-/// immediately; the others are prefetched.
+/// `count` assignments, starting at effects::assignments[first]. The first `running` closures start
+/// immediately; the rest are prefetched.
 struct dispatch {
   stream_id stream{};
   std::uint32_t first = 0;

@@ -95,7 +95,7 @@ struct worker_shortage {
   bool ever_had = true;
   std::uint64_t connected = 0;
   std::uint64_t draining = 0, cordoned = 0,
-                away = 0;  ///< counts of workers that could run the closure
+                away = 0;  ///< numbers of workers that could otherwise run the closure
   std::string cordoned_task{};
   std::uint64_t starting = 0;
   duration starts_in{};  ///< time until the first start delay ends
@@ -126,7 +126,7 @@ struct version_wait {
 struct input_place {
   std::uint64_t bytes = 0;
   bool at_server = false;
-  /// Tasks that have the value in memory. For input_made_again, tasks that had it.
+  /// Tasks that have (for input_made_again: had) the value in memory.
   std::vector<std::string> holders{};
   closure_id made_by{};
   duration recomputing_for{};

@@ -48,7 +48,7 @@ struct hang {
 
   hang_evidence evidence{};
   std::int64_t rank = -1;  // -1 if no rank was identified
-  std::string task{};      // such as "worker:3"
+  std::string task{};      // task, such as "worker:3"
   std::string host{};
   std::string line{};     // top stack line, such as "train.py:12 in step"; may be empty
   std::string process{};  // kernel state, such as "S in futex_wait_queue"

@@ -1,4 +1,5 @@
-// Events for operators that no other change describes. Listeners decide what to report and how.
+// Events that interest operators and that no other change describes. Listeners decide what to
+// report and how.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ value_whereabouts whereabouts(closure_view const& c);
 enum class listing_order : std::uint8_t {
   by_index,
   by_start,
-  by_duration,  ///< run time; for unfinished closures, until the query's `at`
+  by_duration,  ///< run time, up to the query's `at` for unfinished closures
   by_age,       ///< time since the end, or since the creation of an unfinished closure
   by_size,
 };
@@ -51,7 +51,7 @@ struct closure_query {
   session_id session{};
   closure_states states = any_state;
   std::string function{}, worker{};  // empty matches all; `worker` is a task such as "worker:3"
-  std::string text{};                // lower case; searched in function, error and id; may be empty
+  std::string text{};                // lower-case text to find in function, error or id; optional
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};
   bool rows = true;  // whether to include removed gRPC session records

@@ -70,7 +70,7 @@ struct closure_options {
 struct input_ref {
   closure_id closure{};        // not set if `position` is used
   std::uint32_t position = 0;  // position of an earlier closure in the same request
-  std::uint32_t offset = 0;    // where the value is inserted into the arguments
+  std::uint32_t offset = 0;    // place in the arguments where the value is inserted
 
   bool operator==(input_ref const&) const = default;
 };
@@ -87,7 +87,7 @@ struct closure_extras {
 /// The callable that a function such as "python:3.11" calls, for display.
 struct callable_name {
   std::string name;
-  std::string hash{};  // callable_hash_bytes long, or empty
+  std::string hash{};  // hash of callable_hash_bytes, or empty
 
   bool operator==(callable_name const&) const = default;
 };
@@ -96,8 +96,8 @@ inline constexpr std::size_t callable_hash_bytes = 32;
 
 struct closure_spec {
   function_id function{};
-  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0 if
-  /// there is no callable.
+  /// Events contain a 1-based index into their callables; the core replaces it with its own number.
+  /// 0 if there is no callable.
   std::uint32_t callable = 0;
   std::uint64_t token = 0;
   blob args;  // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
@@ -169,7 +169,7 @@ struct worker_result {
   blob value;
   // Set if `ok` is false.
   std::optional<core::failure> failure{};
-  duration execution{-1};  // measured by the worker; negative if unknown
+  duration execution{-1};  // time measured by the worker; negative if unknown
 };
 
 struct worker_attached {
@@ -328,7 +328,7 @@ struct delete_session {
 struct retry_job {
   call_id call{};
   session_id session{};
-  std::string name{};  // if empty, the old job's name
+  std::string name{};  // name of the new job; if empty, the old job's name
   std::string submitted_by{};
 };
 
@@ -348,7 +348,7 @@ struct create_per_worker {
 struct delete_per_worker {
   call_id call{};
   per_worker_id id{};
-  session_id owner{};  // if set, fails with NOT_FOUND unless this session owns the value
+  session_id owner{};  // if set, NOT_FOUND is returned unless this session owns the value
 };
 
 struct cancel_closure {

@@ -227,7 +227,7 @@ struct object_view {
   std::uint64_t executing = 0;  // executing calls, as reported by the worker
   std::uint64_t answered = 0;
   std::string error{};
-  std::string last_error{};  // error of the last failed call; shortened
+  std::string last_error{};  // shortened error of the last failed call
 };
 
 struct object_query {

@@ -120,7 +120,7 @@ struct program_view {
   // Whether the program waits, and the workers lack the capacity even when idle.
   bool cannot_start = false;
   std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
-  std::optional<program_steps_view> steps{};  // set by the caller, unless no steps are reported
+  std::optional<program_steps_view> steps{};  // set by the caller if steps are reported
   std::optional<core::hang> hang{};  // last report to the core; the doctor may have newer data
   std::vector<lost_worker_view> lost_workers{};  // set only if a single program was requested
 };

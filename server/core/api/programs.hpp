@@ -98,7 +98,7 @@ struct program_cause {
   std::string host{};
   std::uint32_t exit_status = 0;
   std::uint32_t signal = 0;
-  std::string text{};  // one line, for display
+  std::string text{};  // one-line text for display
   std::vector<std::string> stderr_lines{};
   std::optional<coordination_failure> coordination{};  // failure reported earlier
   std::optional<core::hang> hang{};
@@ -112,7 +112,7 @@ using named_texts = std::vector<std::pair<std::string, std::string>>;
 struct program_tasks {
   std::string type = "worker";
   std::uint32_t min = 1, max = 1;
-  std::vector<std::string> command{};  // the program's command if empty
+  std::vector<std::string> command{};  // if empty, the program's command is used
   named_amounts resources{};
   named_texts labels{};
 
@@ -181,7 +181,7 @@ struct program_limits {
   std::size_t names_max = 64;
   // Maximum bytes of one command, including argument terminators.
   std::size_t command_bytes_max = 128u << 10;
-  std::size_t orders_bytes_max = 4u << 20;  // bytes of the commands of all ranks on one worker
+  std::size_t orders_bytes_max = 4u << 20;  // maximum bytes of all rank commands on one worker
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
   duration hang_after_min = std::chrono::seconds(1);  // shorter times are refused
@@ -199,7 +199,7 @@ enum class program_command : std::uint8_t {
   stop,     ///< ends SUCCEEDED if all ranks exit successfully, otherwise CANCELLED
   restart,  ///< starts another attempt that does not count as a restart
   forget,   ///< removes an ended program
-  stop_at,  ///< stores `at` for later attempts, after the ranks agreed on it
+  stop_at,  ///< stores `at` for later attempts, after the ranks have agreed on that step
 };
 
 /// The step after which all ranks end.

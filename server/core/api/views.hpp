@@ -1,5 +1,5 @@
-// Copies of the core's state for readers. They may be passed to other threads. In all views, an
-// epoch time means "not yet", unless stated otherwise.
+// Copies of the core's state for readers. The copies may be passed to other threads. In all views,
+// an epoch time means "not yet", unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace muster::core {
 
 struct closure_counts {
   std::uint64_t blocked = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  std::uint64_t sent = 0;  // prefetched; included in `queued`
+  std::uint64_t sent = 0;  // prefetched closures; included in `queued`
 
   std::uint64_t total() const {
     return blocked + queued + running + succeeded + failed + cancelled;
@@ -30,7 +30,7 @@ struct job_view {
   std::string name;
   job_state state{};
   bool open = false;
-  bool stopping = false;  // cancelled or failed, but unfinished
+  bool stopping = false;  // whether the job is cancelled or failed, but unfinished
   core::on_error on_error{};
   closure_counts counts;
   std::uint64_t not_kept = 0;  // released by the client before a restart; not counted elsewhere
@@ -43,7 +43,7 @@ struct job_view {
   time_point finished{};
   std::string metadata;
   std::string submitted_by{};
-  bool streaming = false;        // a gRPC session, not a REST job
+  bool streaming = false;        // whether this is a gRPC session rather than a REST job
   std::uint32_t generation = 0;  // number of errors and cancellations of the stream, plus one
   bool resumable = false;        // values of a stream are kept until released
   bool attached = false;
@@ -103,7 +103,7 @@ struct closure_view {
   std::vector<attempt_view> attempts;
   time_point created{};
   time_point finished{};
-  bool history = false;  // only the row is left, without arguments and value
+  bool history = false;  // whether only the row is left, without arguments and value
 };
 
 struct held_place {
@@ -137,7 +137,7 @@ struct task_view {
   std::uint64_t reconnects = 0;
   bool draining = false;
   bool cordoned = false;
-  bool away = false;       // disconnected, but may reconnect and continue its closures
+  bool away = false;       // whether the worker is disconnected but can continue its closures
   time_point starts_at{};  // start time of its first closures; the epoch means immediately
   time_point lost_since = never;
   bool given_up = false;

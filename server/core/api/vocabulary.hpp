@@ -34,7 +34,7 @@ constexpr bool ended(closure_state s) {
 
 enum class value_state : std::uint8_t {
   not_ready = 0,
-  ready = 1,    ///< has a value, or the error of the function
+  ready = 1,    ///< the value or the function's error is available
   aborted = 2,  ///< the producer was lost and will not be retried
 };
 constexpr auto enum_names(value_state) {

@@ -17,7 +17,7 @@ struct gang_view {
   closure_id first{};
   std::string function;  // function of the first closure
   time_point since{};    // when the first closure was scheduled
-  // Set if the workers have no capacity for the gang; describes its first closure.
+  // Set if the workers lack capacity for the gang. Describes the gang's first closure.
   std::optional<worker_shortage> lack{};
 };
 

@@ -49,7 +49,7 @@ class cluster {
   cluster_view view(time_point now) const;
   std::deque<generation_view> const& past() const { return ended_generations_; }
   /// Restores a generation from an earlier server process. Ignored if the generation is known, or
-  /// is not earlier than the current one.
+  /// is not earlier than the current generation.
   void remember(generation_view g);
 
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;

@@ -33,7 +33,6 @@ class clusters {
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (also for the functions below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// Returns the cluster's own port, or 0 if the cluster has none.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }

@@ -1,4 +1,5 @@
-// Copies of one generation's state for readers. Created for each query; engine thread only.
+// Copies of one generation's state for readers. Created for each query and used only on the engine
+// thread.
 #pragma once
 
 #include <optional>
@@ -27,8 +28,8 @@ class generation_views {
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
   void count(time_point now, generation_view& into) const;
-  /// Returns running barriers by start, then finished barriers, newest first, without lists of
-  /// tasks.
+  /// Returns running barriers ordered by start, then finished barriers from newest to oldest. The
+  /// views omit task lists.
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
   std::optional<barrier_view> barrier(std::string_view id) const;
   /// Returns keys that start with `prefix` and are greater than `after`, in byte order.

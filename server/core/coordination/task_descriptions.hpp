@@ -28,8 +28,8 @@ class task_descriptions {
   std::string heartbeats(task_index t) const;
   /// Example: "Missing 2: …". REQUIRES: the barrier is running.
   std::string missing_at(barrier const& b, time_point now) const;
-  /// Example: ". Not connected: …". Cached, because ten thousand callers with the same deadline
-  /// need it.
+  /// Returns a text such as ". Not connected: …". Cached, because ten thousand callers with the
+  /// same deadline need the text.
   std::string const& not_connected();
   static std::string seconds(duration d);
 

@@ -1,4 +1,5 @@
-// The changed parts of a cluster that need records. Created for one step; engine thread only.
+// The changed parts of a cluster that need records. Created for one step and used only on the
+// engine thread.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,6 @@ class attempts {
              time_point now);
   /// Number of additional ports on the worker of the first rank.
   static constexpr std::uint32_t ports_of_first = 2;
-  /// Returns the number of free ports, but at most `enough`.
   std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
     return ports_.available(h.address, h.first_port, h.last_port, now, enough);
   }

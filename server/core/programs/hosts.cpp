@@ -40,7 +40,9 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   h.name = who.host;
   h.stream = who.stream;
   h.away_since = never;
-  if (h.alive.empty()) h.address = offer.address;  // identifies the ports of living ranks
+  if (h.alive.empty())
+    h.address = offer.address;  // ports of living ranks belong to the old
+                                // address
   h.tunnel_key = offer.tunnel_key;
   h.first_port = static_cast<std::uint16_t>(offer.first_port);
   h.last_port = static_cast<std::uint16_t>(offer.last_port);

@@ -27,7 +27,7 @@ namespace muster::core::programs {
 enum class host_number : std::uint32_t {};
 
 struct host {
-  std::string job;  // job of the worker's task
+  std::string job;
   std::int64_t index = 0;
   core::incarnation incarnation{};
   std::string name;    // machine name

@@ -18,7 +18,7 @@ struct obstacle {
     ports,       ///< the number of ports is the only obstacle
   };
   kind what = kind::room;
-  std::string text{};  // such as "gpu=4" or "zone=a, disk=ssd"
+  std::string text{};  // missing amount or labels, such as "gpu=4" or "zone=a, disk=ssd"
 };
 
 /// Returns why the program does not fit in `rooms`, the capacities of idle workers. `without_ports`

@@ -57,7 +57,6 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
   return shares;
 }
 
-// Orders task types by the number of workers that can run them, fewest first.
 std::vector<std::uint32_t> hardest_first(program_spec const& spec) {
   auto order = group_order(spec);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -14,7 +14,7 @@ namespace muster::core::programs {
 
 /// Remaining capacity of a worker during planning.
 struct room {
-  std::uint32_t host = 0;  // worker number; determines the order
+  std::uint32_t host = 0;  // worker number, which determines the order
   named_amounts free{};
   named_texts const* labels = nullptr;  // may be null
   std::uint32_t ranks_max = 0;          // number of further ranks allowed

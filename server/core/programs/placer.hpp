@@ -57,8 +57,8 @@ class placer {
   void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
-  /// Maximum number of failed placements per search: for the first program, then for others in
-  /// turn.
+  /// Maximum number of failed placements per search: for the first program, then for other programs
+  /// in turn.
   static constexpr std::size_t tries_max = 16;
   /// Pause after an unsuccessful search, because a search visits all workers.
   static constexpr duration search_interval = std::chrono::milliseconds(10);
@@ -74,12 +74,12 @@ class placer {
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // next program to try after the first program
-  std::size_t left_ = 0;  // programs not tried since the last change
+  std::size_t left_ = 0;  // number of programs not tried since the last change
   bool search_requested_ = false;
   std::uint64_t seen_ = 0;
   time_point next_check_at_{};
   time_point due_ = never;
-  time_point wake_ = never;  // end of a pause, or next check of ports
+  time_point wake_ = never;  // end of a pause, or time of the next port check
 };
 
 }  // namespace muster::core::programs

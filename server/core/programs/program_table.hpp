@@ -33,7 +33,7 @@ class program_table {
 
   /// Returns the waiting programs by priority, then by age.
   std::vector<program*> waiting();
-  void note(program const& p);  // must be called after any change of p.waits()
+  void note(program const& p);  // must be called after each change of p.waits()
 
   std::map<program_id, program> const& all() const { return all_; }
   /// Finished programs, ordered by end time.

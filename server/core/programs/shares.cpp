@@ -13,8 +13,8 @@ namespace {
 constexpr duration passed_over_max = std::chrono::hours(1);
 
 struct submitter {
-  std::uint64_t ranks = 0;       // ranks that are alive, or planned in this order
-  time_point last_begun{};       // start of the newest attempt of all its programs
+  std::uint64_t ranks = 0;       // number of ranks that are alive or planned
+  time_point last_begun{};       // start of the newest attempt of any of its programs
   std::deque<program*> queue{};  // programs of the current priority, oldest first
 
   /// Sort key, smallest first: whether the submitter waited for less than an hour, ranks per

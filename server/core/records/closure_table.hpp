@@ -51,7 +51,7 @@ struct closure_details {
   std::uint32_t processes_ended = 0;
   time_point deadline = never;
   time_point exclusive_since{};
-  time_point ready_at{};  // last time when it became ready; the epoch if created ready
+  time_point ready_at{};  // last time it became ready; the epoch if it was created ready
 };
 
 struct release_note {
@@ -65,7 +65,7 @@ struct closure_record {
   worker_number worker{};  // worker that runs or prefetches the closure
   std::unique_ptr<closure_details> details;
   blob args;
-  blob value;  // the result; owned by values/
+  blob value;  // the result, owned by values/
   std::uint64_t token = 0;
   time_point created{};
   time_point started{};   // start of the newest attempt; the dispatch time while prefetched
@@ -88,10 +88,10 @@ struct closure_record {
   bool retracted : 1 = false;  // if prefetched, whether the worker was asked to return it
   bool exclusive : 1 = false;  // whether the worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // owned by values/
-  release_reason why_released : 4 = {};         // set in a free slot
+  release_reason why_released : 4 = {};         // set only in a free slot
   // Whether the closure ran in an earlier server process; the worker may still run it.
   bool restored : 1 = false;
-  bool noted : 1 = false;      // if running, whether a fact records this
+  bool noted : 1 = false;      // whether a fact records that the closure is running
   bool waits : 1 = false;      // if running, whether it waits for a value without a slot
   bool own_error : 1 = false;  // see closure_spec::own_error
 
@@ -315,7 +315,7 @@ class closure_table {
   slot fresh_ = 0;      // next unused slot of the newest chunk
   slot fresh_end_ = 0;  // end of the newest chunk; 2^32 wraps to 0
   std::size_t size_ = 0;
-  std::vector<std::uint32_t> claimed_;  // chunk numbers, until end_of_claims()
+  std::vector<std::uint32_t> claimed_;  // numbers of claimed chunks, kept until end_of_claims()
 };
 
 }  // namespace muster::core

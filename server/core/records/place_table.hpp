@@ -25,7 +25,7 @@ class place_table {
   /// `out` receives name changes. It must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
-  /// Returns a place with one reference.
+  /// Adds a place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
     if (free_.empty()) {

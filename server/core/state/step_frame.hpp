@@ -41,7 +41,7 @@ struct ended_input {
   closure_id id{};
   bool ok = true;
   blob value;
-  failure why;  // error of the dependents, unless `ok`
+  failure why;  // error of the dependents; not set if `ok`
   std::vector<closure_id> dependents;
 };
 

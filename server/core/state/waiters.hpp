@@ -12,8 +12,8 @@
 namespace muster::core {
 
 struct waiter {
-  session_id session{};  // set for a join
-  closure_id closure{};  // set for a request for a value
+  session_id session{};  // session of a join
+  closure_id closure{};  // closure of a request for a value
   time_point deadline = never;
   join_mode mode = join_mode::watch;
   time_point since{};

@@ -49,7 +49,6 @@ std::string text(unmet_need const& n, std::string const& function) {
   return "of " + counted(n.of, "worker") + " with '" + function + "', none " + what();
 }
 
-// Returns a text such as "1 is" or "2 are".
 std::string number_with_is(std::uint64_t n) {
   return std::to_string(n) + (n == 1 ? " is" : " are");
 }
@@ -64,7 +63,6 @@ std::string python_version(std::string const& function) {
   return version.find_first_not_of("0123456789.") == std::string::npos ? version : std::string();
 }
 
-/// Returns the command that starts a worker with the function.
 std::string how_to_start(std::string const& function) {
   if (auto const version = python_version(function); !version.empty())
     return "start one with 'python" + version + " -m muster worker'";

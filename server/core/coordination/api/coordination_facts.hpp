@@ -16,7 +16,7 @@
 namespace muster::core::coordination {
 
 enum class agent_state : std::uint8_t {
-  disconnected = 2,  // wire values
+  disconnected = 2,  // numbers used in the wire protocol
   connected = 3,
   error = 4,
 };
@@ -70,7 +70,7 @@ struct barrier_fact {
   bool forgotten = false;  ///< if true, only the id is set
   std::int64_t counter = 0;
   std::uint8_t purpose = 0;
-  std::optional<std::vector<task_index>> who{};  ///< if empty, the whole cluster
+  std::optional<std::vector<task_index>> who{};  ///< if empty, all tasks of the cluster
   fault_ptr result{};
   fault_ptr result_before{};
   time_point ended{};

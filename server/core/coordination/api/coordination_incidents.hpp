@@ -1,5 +1,5 @@
-// Events for users that no single change describes completely. Listeners select the events that
-// they report, and write the messages.
+// Events that interest users and that no single change describes completely. Listeners select the
+// events that they report, and write the messages.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct limits {
   /// another barrier is refused.
   std::size_t barriers_max = 100'000;
   /// Maximum number of finished barriers kept for late callers and counters. At the limit, the
-  /// oldest barrier is removed. Counters of later calls with its id are then not checked.
+  /// oldest barrier is removed. Counters of later calls with that id are then not checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
   /// Longer keys are refused.

@@ -51,7 +51,7 @@ struct agent_view {
   std::string peer;  ///< empty if unknown
   bool recoverable = false;
   time_point registered_at{};   ///< the epoch if the task never registered
-  time_point last_heartbeat{};  ///< the epoch if there was none
+  time_point last_heartbeat{};  ///< the epoch if no heartbeat arrived
   /// Whether the task was restored after a server restart and has been silent since.
   bool unheard = false;
   std::size_t devices = 0;
@@ -72,7 +72,7 @@ struct missing_task {
   task_index task = no_task;
   std::string name;
   std::string peer;             ///< empty if the task never registered
-  time_point last_heartbeat{};  ///< the epoch if there was none
+  time_point last_heartbeat{};  ///< the epoch if no heartbeat arrived
 };
 
 struct arrived_task {
@@ -93,7 +93,7 @@ struct barrier_view {
   fault_ptr fault;
   time_point started{};
   time_point deadline = never;
-  time_point ended{};  ///< the epoch while running
+  time_point ended{};  ///< the epoch while the barrier is running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
   std::string first;

@@ -112,7 +112,7 @@ struct insert_key_value {
   blob value;
   bool overwrite = false;
   /// Whether the caller is a visitor. Visitors have no agent that refuses calls after a failed run,
-  /// so the service refuses them with FAILED_PRECONDITION.
+  /// so the service refuses the call with FAILED_PRECONDITION.
   bool visits = false;
 };
 
@@ -148,7 +148,7 @@ struct enter_barrier {
   std::int64_t counter = 0;
   duration timeout{};
   task_ref task;
-  std::vector<task_ref> participants;  ///< if empty, the whole cluster
+  std::vector<task_ref> participants;  ///< if empty, all tasks of the cluster
   /// Whether the caller is a visitor without an agent. A visitor joins the current use of the
   /// barrier. A timeout or error of a visitor affects only the visitor. If only visitors have
   /// arrived, the use is discarded when all of them have left.

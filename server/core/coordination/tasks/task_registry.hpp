@@ -2,12 +2,8 @@
 // the same timeout, so the first task in this order times out first. Used only on the engine
 // thread.
 //
-// Usual states of a task:
-//
-//   disconnected ---connect---> connected ---fail---> error
-//
-// All other transitions are possible as well. A task that never registered, or has left, can fail
-// when all tasks fail. A task in error can leave or reconnect.
+// A task that never registered, or has left, can also fail when all tasks fail. A task in error can
+// leave or reconnect.
 #pragma once
 
 #include <algorithm>
