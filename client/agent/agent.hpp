@@ -137,7 +137,7 @@ class agent : public std::enable_shared_from_this<agent> {
 
   /// Returns nothing if `r` contains the response, otherwise the service's error. For a cancelled
   /// ticket, throws the error that matches the reason. Throws agent_error if the service belongs to
-  /// another run, and wait_timeout.
+  /// another run. Also throws wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
                                                Request& q, Response& r, milliseconds timeout,

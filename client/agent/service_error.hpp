@@ -15,7 +15,7 @@ namespace muster::detail {
 struct service_error {
   coordination_code code = coordination_code::unknown;
   std::string message;
-  bool answered = false;  // whether the service answered; false if the connection failed
+  bool answered = false;  // false if the connection failed
   std::optional<std::uint32_t> task;
   bool reported = false;
   std::optional<std::pair<std::string, std::int64_t>> barrier;  // barrier ID and use

@@ -60,7 +60,7 @@ file_descriptor peer_value_client::take(peer_place const& from, std::string cons
   no_broken_pipes const here;
   try {
     return receive(from, name, size);
-    // The exception can also mean that memory, the address or descriptors are unavailable.
+    // This can mean that memory, the address or descriptors are unavailable.
   } catch (std::exception const& e) {
     avoid(from.address);
     why =

@@ -63,7 +63,7 @@ class region {
 };
 
 /// The regions of a process. Thread-safe. A background thread drops unused regions, and ends when
-/// there are no more unused regions.
+/// all are dropped.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}

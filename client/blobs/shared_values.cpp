@@ -262,7 +262,7 @@ void shared_values::unneeded(std::string const& name) {
   on_.on_dropped(name);
 }
 
-// The value is no longer held for other processes, but its copy stays in the cache.
+// The copy stays in the cache.
 void shared_values::unlisted(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);

@@ -72,7 +72,7 @@ class coordinator_session final : public client_session {
   bool has_room() const;
   bool may_schedule() const;
   /// Returns false while cancel() drains the session, because the drain would cancel a newly
-  /// submitted call. Other drains do not affect submitted calls.
+  /// submitted call.
   bool may_submit() const;
   bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
   /// Throws the error that prevents scheduling. Precondition: may_put().

@@ -23,8 +23,8 @@ class kept_launchers {
     by_program_.erase(it);
     return k.launcher;
   }
-  /// Keeps a launcher, and returns the launcher to dismiss in exchange. This is the program's
-  /// previous launcher, or the oldest program's launcher if there are too many.
+  /// Keeps a launcher and returns the launcher to dismiss: the program's previous launcher, or the
+  /// oldest program's launcher if there are too many.
   std::optional<std::uint64_t> keep(std::uint64_t program, std::uint64_t launcher,
                                     clock::time_point until) {
     auto out = by_program_.find(program);

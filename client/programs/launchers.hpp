@@ -16,7 +16,7 @@ namespace muster {
 
 class launchers {
  public:
-  /// Functions that are called on this object's thread. Their targets must outlive close().
+  /// Functions called on this object's thread. Their targets must outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
     /// The launcher and all its processes have exited, or the launcher could not be started. The

@@ -46,8 +46,8 @@ class lease {
     return renewed;
   }
 
-  /// Returns the time at which ranks must be killed. It is a tenth of the lease before the lease
-  /// ends, so that the ranks are dead by then.
+  /// Returns the time to kill ranks, shortly before the lease ends, so that the ranks are dead by
+  /// then.
   clock::time_point until() const { return renewed_ + length_ - length_ / 10; }
   std::chrono::milliseconds sign_of_life() const { return length_ / 4; }
 

@@ -27,8 +27,8 @@ std::string start_line(v1::StartRanks const& order, start_settings const& settin
 std::string stop_line(v1::StopRanks const& order);
 std::string lease_line(std::chrono::steady_clock::time_point until);
 
-/// These two functions return a RankEnded without a name. The first is for a rank that was not
-/// started; the second is for a launcher's report.
+/// These two functions return a RankEnded without a name, for a rank that was not started and for a
+/// launcher's report.
 v1::RankEnded not_started(std::string const& why);
 v1::RankEnded end_of(std::string const& json);
 

@@ -25,8 +25,8 @@ class step_watch {
   /// Time between a hold order and reading the last steps. By then, the ranks' writes are visible.
   static constexpr std::chrono::milliseconds settled{10};
 
-  /// A hold that is not followed by an order is revoked after this time, because the server must
-  /// have been lost.
+  /// A hold that is not followed by an order is revoked after this time, because the server is
+  /// lost.
   static constexpr std::chrono::seconds hold_max{10};
 
   using clock = std::chrono::steady_clock;

@@ -53,8 +53,8 @@ struct job {
   std::chrono::steady_clock::duration took{};
 
   bool finished = false;        // whether `ok` to `took` are valid; used only by the engine thread
-  bool start_reported = false;  // member used only by the engine thread
-  bool slot_returned = false;   // member used only by the engine thread
+  bool start_reported = false;  // used only by the engine thread
+  bool slot_returned = false;   // used only by the engine thread
 };
 
 /// Returns true with the value in `result`, or false with the error in `why`.

@@ -17,8 +17,8 @@
 namespace muster {
 
 /// A function that takes and returns encoded values. `args` is valid during the call. `result` is
-/// empty JSON when the function is called. Assign to `result.bytes`, whose memory can be reused
-/// between calls.
+/// empty JSON when the function is called. Assign to `result.bytes` to reuse its memory between
+/// calls.
 using raw_function = std::function<void(context& c, value_view args, value& result)>;
 
 /// Wraps a callable; see worker::function for its parameters and result.
