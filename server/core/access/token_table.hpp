@@ -50,7 +50,7 @@ class token_table {
   bool has_admin(time_point now) const { return !last_admin({}, now); }
 
  private:
-  /// Returns whether there is no valid admin token other than `but`.
+  /// Returns whether no token except `but` is a valid admin token.
   bool last_admin(std::string_view but, time_point now) const;
 
   std::map<std::string, caller, std::less<>> tokens_;

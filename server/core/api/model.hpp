@@ -35,7 +35,7 @@ struct session_traits {
   /// Outcomes are sent to a client, and an error ends a generation.
   bool generations = false;
   bool resumable = false;  ///< values are kept until the client, which can reconnect, releases them
-  bool unary = false;      ///< resumable, and each call of the client renews its lease
+  bool unary = false;      ///< resumable, and each client call renews the session's lease
 };
 /// Indexed by `delivery`.
 inline constexpr session_traits traits_by_delivery[] = {
@@ -268,7 +268,8 @@ struct schedule {
   call_id call{};
   session_id session{};
   std::vector<closure_spec> closures;
-  // Closures of an earlier generation are CANCELLED. 0 means the current generation.
+  // Generation of the closures; 0 means the current generation. Closures of earlier generations are
+  // CANCELLED.
   std::uint32_t generation = 0;
   // Position of the first closure in a job. Closures at existing positions are skipped.
   std::optional<std::uint64_t> first{};

@@ -82,8 +82,8 @@ class controller {
   /// Returns whether the program has ended or its ranks have been asked to end.
   bool ends(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
-  /// Returns the newest programs with ids below `before`; 0 means no limit. `text` can be empty; it
-  /// is searched for in the id and, ignoring case, in the name.
+  /// Returns the newest programs with ids below `before`; 0 means no limit. `text` is searched for
+  /// in the id and, ignoring case, in the name.
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state,
                                  std::string_view text = {}) const;

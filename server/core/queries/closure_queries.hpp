@@ -37,7 +37,7 @@ class closure_queries {
 
   result<explanation> explain(closure_id id, time_point now) const;
   bool has_no_worker(closure_id id) const;
-  /// Return gangs and queued closures that no connected worker can run. Both functions stop after
+  /// Return the gangs and the queued closures that no connected worker can run. Both stop after
   /// about a millisecond. `more` counts the omitted gangs; `complete` is false if closures were
   /// omitted.
   gangs_view gangs() const;
