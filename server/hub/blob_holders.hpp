@@ -1,5 +1,5 @@
 // Processes that store large values in their own memory, and the streams to these processes. Owned
-// by the blob_store; engine thread only.
+// by the blob_store; used only on the engine thread.
 #pragma once
 
 #include <functional>

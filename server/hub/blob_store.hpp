@@ -64,7 +64,8 @@ struct blob_dependencies {
   std::function<void(std::function<void()>)> post;
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
-  /// Runs the closure of a lost value again. It can be empty, and must not call the store.
+  /// Runs the closure of a lost value again. The function can be empty, and must not call the
+  /// store.
   std::function<void(core::closure_id)> recompute = {};
 };
 

@@ -1,4 +1,4 @@
-// Addresses of the clusters' coordination services. Engine thread only.
+// Addresses of the clusters' coordination services. Used only on the engine thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A session's values can contain values of its inputs, so it also depends on the inputs of these
-// inputs.
+// A session's values can contain values of its inputs, so the session also depends on the inputs of
+// these inputs.
 #include "server/hub/commit_gate.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Writes the records of a hub's jobs to the journal, and delays replies and events until the
 // records that they depend on are durable. A session depends on the last batch that changed it or a
-// session whose values are its inputs. Owned by a hub; engine thread only.
+// session whose values are its inputs. Owned by a hub; used only on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace muster::server {
 /// Empty if the core was configured without `durable`.
 struct journal_dependencies {
   std::function<void(std::vector<core::fact> const&)> write = {};
-  commit_queue* commits = nullptr;  // REQUIRES: set if `write` is; outlives the hub
+  commit_queue* commits = nullptr;  // REQUIRES: set if `write` is set; outlives the hub
   /// Returns OK, or the reason why the journal accepts no new work.
   std::function<muster::status()> refusal = {};
 };

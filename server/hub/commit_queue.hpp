@@ -1,7 +1,7 @@
 // Callbacks that wait for batches of the journal to become durable. Each callback waits for the
 // last batch that changed the subject of its answer or, if the subject is unknown, for the last
 // batch. Callbacks run in batch order and, within a batch, in order of arrival. Owned by the
-// journal's owner; engine thread only. The number of open calls limits its size.
+// journal's owner; used only on the engine thread. The number of open calls limits its size.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,6 @@ class commit_queue {
 
   std::uint64_t written() const { return written_; }
   std::uint64_t durable() const { return durable_; }
-  /// Returns UNAVAILABLE with the reason if the disk has failed.
   muster::status const& failed() const { return failed_; }
   core::time_point failed_since() const { return failed_since_; }
 

@@ -1,6 +1,6 @@
 // Owns the coordination services of all clusters: executes requests, delivers replies, manages
-// their shared timer, and publishes log events. Functions that take a cluster REQUIRE that it
-// exists. Engine thread only.
+// their shared timer, and publishes log events. A cluster that is passed to a function must exist.
+// Used only on the engine thread.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct store_view {
   std::optional<std::uint64_t> free_bytes{};
   /// Time since which new durable work is rejected for lack of disk space, or `never`.
   core::time_point full_since = core::never;
-  std::string full{};  ///< set if the disk is full: its path and free space
+  std::string full{};  ///< path and free space of a full disk, otherwise empty
   struct kept_history {
     core::time_point since{};      ///< oldest record found at startup; the epoch if there is none
     std::uint64_t bytes = 0;       ///< updated every few seconds
@@ -52,7 +52,7 @@ struct coordination_dependencies {
   /// Appends the changes of a step to the journal. If empty, all state exists only in memory.
   /// REQUIRES: set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
-  commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
+  commit_queue* commits = nullptr;  // REQUIRES: set if write_down is set; outlives the hub
   /// Returns OK, or the reason why the journal accepts no new work.
   std::function<muster::status()> journal_refusal = {};
   /// REQUIRES: set if `write_down` is.
@@ -158,7 +158,6 @@ class coordination_hub {
   };
   /// Returns nothing if there is no journal.
   std::optional<durability> durable() const;
-  /// Returns OK, or the reason why new durable work is rejected.
   status journal_refusal() const {
     return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
   }

@@ -1,4 +1,5 @@
-// Most recent events of the event feed, numbered from 1 without gaps. Engine thread only.
+// Most recent events of the event feed, numbered from 1 without gaps. Used only on the engine
+// thread.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Properties of the core's events that a hub needs. Each function has overloads for special events
-// and a default. Owned by a hub; engine thread only.
+// and a default. Owned by a hub; used only on the engine thread.
 #pragma once
 
 #include <variant>

@@ -6,7 +6,7 @@
 //                 history, object_hub,             ├──► session_hub   outcomes
 //                 rank_steps: changes              └──► reply_table   answers, last
 //
-// Engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <functional>

@@ -50,8 +50,8 @@ struct hub_dependencies {
   /// Schedules a call of `hub::on_deadline`, replacing an earlier schedule.
   std::function<void(core::time_point)> arm;
   event_publisher events = {};
-  /// Moves values to or from disk. Each move is answered later with core::values_moved. Empty if
-  /// the core was configured without `spill`.
+  /// Moves values to or from disk. Each move is answered later with core::values_moved. The
+  /// function is empty if the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
   /// Called when a lost value was recomputed, possibly with a different result. Must not call the
   /// hub.

@@ -1,5 +1,5 @@
 // Log lines, output and progress of running closures. Owned by a hub, which accepts reports only
-// from the stream that runs the closure; engine thread only.
+// from the stream that runs the closure; used only on the engine thread.
 //
 // Lines are numbered by job, so that a reader of a whole job can count missing lines. A closure's
 // newest lines, from all attempts, are stored until its job is removed.
@@ -95,8 +95,9 @@ class log_store {
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 
-  /// Sets the line's `seq`. A line that ends with a carriage return is unfinished: the next line of
-  /// the same closure, attempt and level replaces it, and it does not count as dropped.
+  /// Adds a line and sets its `seq`. A line that ends with a carriage return is unfinished: the
+  /// next line of the same closure, attempt and level replaces it, and it does not count as
+  /// dropped.
   void add(core::session_id job, log_line line);
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
   void count_rejected() { ++counts_.strays; }
@@ -131,8 +132,8 @@ class log_store {
 
   struct counts {
     std::uint64_t lines = 0;
-    std::uint64_t dropped = 0;  // lines dropped at a limit
-    std::uint64_t strays = 0;   // reports about closures that the stream did not run
+    std::uint64_t dropped = 0;
+    std::uint64_t strays = 0;  // reports about closures that the stream did not run
     std::size_t bytes = 0;
     std::size_t closures = 0;
     bool operator==(counts const&) const = default;
@@ -179,7 +180,7 @@ class log_store {
   log_limits limits_;
   std::map<core::session_id, job_log> jobs_;
   std::unordered_map<core::closure_id, closure_log> closures_;
-  std::list<core::closure_id> ages_;  // silent for longest first
+  std::list<core::closure_id> ages_;  // ordered by last report, oldest first
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
   std::uint64_t last_wait_;

@@ -1,5 +1,6 @@
 // Names of large values that were lost with their worker, and their replacements. Closures that
-// started before the loss still request the old name. Owned by the blob_store; engine thread only.
+// started before the loss still request the old name. Owned by the blob_store; used only on the
+// engine thread.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ class lost_names {
   /// Minimum time between two requests to run a closure again.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
-  /// At `names_max`, a new name replaces the oldest name, whose requests then fail.
+  /// At `names_max`, a new name replaces the oldest name; later requests for that name fail.
   explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
 
   void add(std::string_view name, core::closure_id closure) {

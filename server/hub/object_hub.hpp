@@ -5,7 +5,7 @@
 //   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
 //   hub (lost, ended, due) ───┘                    └──► hub: use_task, task_state_lost
 //
-// Owned by the hub; engine thread only. Sinks are called from within these functions.
+// Owned by the hub; used only on the engine thread. Sinks are called from within these functions.
 #pragma once
 
 #include <functional>
@@ -96,7 +96,7 @@ class object_hub {
   };
 
   /// Assigns an object without a task to the task with the fewest objects that provides its
-  /// function. Errors: UNAVAILABLE.
+  /// function. Returns UNAVAILABLE if no connected task provides it.
   muster::status place(core::objects::object_spec& spec) const;
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();

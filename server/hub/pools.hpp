@@ -3,7 +3,7 @@
 // with its cluster.
 //
 // Existing objects are found by their ID, which is unique in the server. Owned by the composition
-// root; engine thread only.
+// root; used only on the engine thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Handlers of pending calls, and the timer for the core's next deadline. Owned by a hub; engine
-// thread only.
+// Handlers of pending calls, and the timer for the core's next deadline. Owned by a hub; used only
+// on the engine thread.
 #pragma once
 
 #include <functional>

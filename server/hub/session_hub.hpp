@@ -1,5 +1,5 @@
 // Delivers outcomes and notices to the streams of sessions. Events that depend on the journal are
-// delivered once they are durable. Owned by a hub; engine thread only.
+// delivered once they are durable. Owned by a hub; used only on the engine thread.
 #pragma once
 
 #include "server/hub/commit_gate.hpp"

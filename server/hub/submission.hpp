@@ -48,8 +48,8 @@ class submission {
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
   std::vector<std::string> const& names() const { return names_; }
 
-  /// Gets the functions' numbers from the core. Returns the same errors as hub::learn. Engine
-  /// thread only.
+  /// Gets the functions' numbers from the core. Returns the same errors as hub::learn. Used only on
+  /// the engine thread.
   muster::status learn(hub& h);
 
   /// REQUIRES: `learn` has succeeded.

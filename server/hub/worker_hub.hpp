@@ -1,5 +1,5 @@
-// A hub's connected workers: their streams, task names and pending queries. Owned by a hub; engine
-// thread only.
+// A hub's connected workers: their streams, task names and pending queries. Owned by a hub; used
+// only on the engine thread.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Queries to workers that wait for an answer. Owned by a hub; engine thread only.
+// Queries to workers that wait for an answer. Owned by a hub; used only on the engine thread.
 #pragma once
 
 #include <cstdint>

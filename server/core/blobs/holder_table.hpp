@@ -147,8 +147,8 @@ class holder_table {
   holder_limits const limits_;
   std::unordered_map<holder_id, holder> holders_;
   places places_;
-  // Queues, oldest first; entries can be outdated. new_ and copied_ are ordered by announcement;
-  // away_ is ordered by the departure of the last holder, orphans_ by the departure of the maker.
+  // Queues with the oldest entry first; entries can be outdated. Ordered by announcement (new_,
+  // copied_), or by departure of the last holder (away_) or of the maker (orphans_).
   line new_, copied_, away_, orphans_;
   struct absence {
     time_point since{};

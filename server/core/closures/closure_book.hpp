@@ -10,7 +10,7 @@
 //
 // A prefetched closure counts as QUEUED: a worker has received it, but no slot executes it yet.
 //
-// Callers update queues and workers after a change. Engine thread only. Callers enforce
+// Callers update queues and workers after a change. Used only on the engine thread. Callers enforce
 // config::closures_max; the function table enforces config::functions_max.
 #pragma once
 
@@ -32,7 +32,7 @@ class closure_book {
     std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
     session_id id{};             // no value for a session of the core itself
-    std::vector<slot> closures;  // by position; filled only if keeps_order
+    std::vector<slot> closures;  // ordered by position; filled only if keeps_order is set
 
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }

@@ -1,5 +1,5 @@
 // Assigns numbers to function names, and counts closures for each. Function names are never
-// removed; config::functions_max limits their number. Engine thread only.
+// removed; config::functions_max limits their number. Used only on the engine thread.
 //
 // A function such as "python:3.11" calls a callable that it receives. A callable has its own
 // number, under which its closures are counted and displayed. Queues, workers and placement use

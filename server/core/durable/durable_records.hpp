@@ -1,5 +1,5 @@
 // Writes a step's changes to durable jobs and sessions as records. Each changed object is written
-// once, in its final state; see api/facts.hpp. Engine thread only.
+// once, in its final state; see api/facts.hpp. Used only on the engine thread.
 #pragma once
 
 #include <vector>

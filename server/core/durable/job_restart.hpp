@@ -1,6 +1,6 @@
 // Resumes durable jobs and sessions from an earlier server process. Finished closures keep their
 // results; unfinished closures are queued again with the same ids. A session waits for its client
-// as it does after a broken stream. Engine thread only.
+// as it does after a broken stream. Used only on the engine thread.
 #pragma once
 
 #include <map>

@@ -3,7 +3,7 @@
 //
 //   take ──► waiting ──answer──► answered ──received──► forgotten
 //
-// Engine thread only; bounded by object_limits.
+// Used only on the engine thread; bounded by object_limits.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ class call_table {
     fresh,
     repeated,
     answered,
-    early,  ///< the caller will resend the call after earlier ones; see ObjectOrders.begin
+    early,  ///< the caller will resend the call after earlier calls; see ObjectOrders.begin
     past,   ///< the number is not above the caller's last number, and the call is forgotten
     full,   ///< the caller's limit, or the limit on all bytes, is reached
   };

@@ -8,8 +8,8 @@
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
 // request waits, because splits that closures hold can be requeued. When all closures that hold
 // splits are waiting, each request is answered with the end of the dataset. A closure reads a
-// single epoch: the epoch of its first split, or the epoch that it requests. Engine thread only;
-// bounded by dataset_limits, and by object_limits for waiting requests.
+// single epoch: the epoch of its first split, or the epoch that it requests. Used only on the
+// engine thread; bounded by dataset_limits, and by object_limits for waiting requests.
 #pragma once
 
 #include <deque>

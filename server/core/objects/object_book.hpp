@@ -4,8 +4,8 @@
 //   add ──► pending ──its task connects──► starting ──► ready
 //                                             └──► failed   └──► lost
 //
-// Engine thread only; bounded by object_limits. A task is kept while it is connected or has
-// objects.
+// Used only on the engine thread; bounded by object_limits. A task is kept while it is connected or
+// has objects.
 #pragma once
 
 #include <deque>

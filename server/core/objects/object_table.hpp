@@ -9,7 +9,7 @@
 // A call is executed at most once: the caller numbers its calls, and the worker skips numbers that
 // it has seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
 // with UNAVAILABLE. Calls of one caller reach an object in numerical order. Uses no clock,
-// randomness or I/O. Engine thread only; bounded by object_limits.
+// randomness or I/O. Used only on the engine thread; bounded by object_limits.
 #pragma once
 
 #include <map>
@@ -74,9 +74,8 @@ class object_table {
   status drop(session_id s, object_id id);
   void remove(object_id id);
 
-  /// Creates a dataset. If the session repeats a `number`, returns the same dataset. Returns
-  /// INVALID_ARGUMENT with the name of an invalid field, RESOURCE_EXHAUSTED at a limit, or
-  /// FAILED_PRECONDITION if the session is not open.
+  /// Creates a dataset. If the session repeats a `number`, returns the same dataset. Fails with
+  /// INVALID_ARGUMENT, RESOURCE_EXHAUSTED or, if the session is not open, FAILED_PRECONDITION.
   result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,
                                     datasets::dataset_spec spec);
   /// Requests a split; an error becomes the call's answer. REQUIRES: the closure belongs to session

@@ -11,7 +11,8 @@
 //
 // A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
 // or if the builder has lost too many workers in a row. Workers store the values, and drop them on
-// request or when they exit. Engine thread only; bounded by config::per_worker_values_max.
+// request or when they exit. Used only on the engine thread; bounded by
+// config::per_worker_values_max.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //                │                  └── grace period over, or a new incarnation ──► lost
 //                └── worker has left ──► lost
 //
-// The sessions that relied on a lost task are returned once. Engine thread only. The task registry
-// limits the tasks; the session table limits each task's users.
+// The sessions that relied on a lost task are returned once. Used only on the engine thread. The
+// task registry limits the tasks; the session table limits each task's users.
 #pragma once
 
 #include <map>

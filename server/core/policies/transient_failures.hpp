@@ -1,8 +1,8 @@
 // Failures that functions report and that are tolerated for a while: timeouts, and lost
 // dependencies such as a restarting parameter server. A sliding window counts the reports of each
 // session and of each component that a worker builds. The report that reaches the limit is fatal;
-// earlier reports requeue the closure. Engine thread only; bounded by config::dependencies_max
-// names per session and by the fatal number of reports per name.
+// earlier reports requeue the closure. Used only on the engine thread; bounded by
+// config::dependencies_max names per session and by the fatal number of reports per name.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // Reports that no closure finishes although closures run or could run. The first report follows
 // after one period; later intervals double, up to one hour, because repeated reports add no
-// information. Engine thread only.
+// information. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Isolated closures. Each closure has lost so many workers that its next worker runs no other
+// Isolated closures: each of them has lost so many workers that its next worker runs no other
 // closure. A closure that kills its worker thus does not harm other closures. States:
 //
 //   (counted losses) ──► waits ────an empty worker────────► runs ──► ended, or found harmless
@@ -7,7 +7,7 @@
 //
 // If no worker becomes empty by itself, a worker is kept empty: it receives no closures until the
 // isolated closure has started on it. If that takes too long, another worker or closure is tried,
-// and the patience doubles. Engine thread only; bounded by the number of closures.
+// and the patience doubles. Used only on the engine thread; bounded by the number of closures.
 #pragma once
 
 #include <set>

@@ -8,8 +8,8 @@
 //
 // A gang that would not fit even if all connected workers were idle is oversized and set apart, so
 // that it does not block other gangs. No workers are kept free for it, and it does not count
-// against tries_max. Engine thread only; bounded by the number of closures, because a closure is in
-// at most one gang.
+// against tries_max. Used only on the engine thread; bounded by the number of closures, because a
+// closure is in at most one gang.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +99,6 @@ class gang_table {
   }
   bool any_waits() const { return !waiting_.empty() || !oversized_.empty(); }
 
-  /// Returns whether the current fleet is known to be able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: the gang waits.

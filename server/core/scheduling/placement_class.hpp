@@ -1,7 +1,7 @@
 // A *placement class* is the set of workers that declare the same functions and currently satisfy
 // the same requirements; a resource in use does not satisfy a requirement. A class has three rings:
 // workers with an idle slot, workers that can prefetch, and sessions whose closures the class can
-// run. Engine thread only.
+// run. Used only on the engine thread.
 #pragma once
 
 #include <vector>

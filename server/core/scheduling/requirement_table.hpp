@@ -1,5 +1,5 @@
 // Assigns numbers to the requirements of closures. A number is valid while a session's queue uses
-// it. Engine thread only.
+// it. Used only on the engine thread.
 #pragma once
 
 #include <compare>

@@ -3,8 +3,8 @@
 // produces the effects. A closure is queued, deferred (waiting for a time, an input, its gang or an
 // empty worker), held by a worker (running or prefetched), or unknown to the scheduler.
 //
-// Engine thread only. The limits are requirement_table::max, gang_table::size_max and queues_max.
-// The owners of sessions, closures and workers limit the number of these objects.
+// Used only on the engine thread. The limits are requirement_table::max, gang_table::size_max and
+// queues_max. The owners of sessions, closures and workers limit the number of these objects.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,6 @@ class scheduler {
   void end_turns(session_number n);
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
-  /// Returns the queues, ordered by session id.
   std::vector<std::reference_wrapper<session_queue>> all_queues();
 
   /// Checks whether there is room for the queues and requirements of these closures.
@@ -133,15 +132,15 @@ class scheduler {
   bool any_idle() const { return idle_workers_ > 0; }
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// Returns prefetched closures that could run on marked workers that are still idle, each only
-  /// once. A worker that has started no closure since note_idle() loses all its prefetched
-  /// closures; other workers lose a share in proportion to the idle slots. Each worker's window
-  /// shrinks accordingly.
+  /// Returns, only once each, prefetched closures that could run on workers that note_idle() marked
+  /// and that are still idle. A worker that has started no closure since note_idle() loses all its
+  /// prefetched closures; other workers lose a share in proportion to the idle slots. Each worker's
+  /// window shrinks accordingly.
   /// @param fixed session whose closures no other worker can run.
   std::vector<slot> retract(session_number fixed);
 
-  /// Performs one turn. Returns a worker and fills `run` with at least one closure for it, oldest
-  /// first, removed from its queue. Returns null if no closure can be placed. The caller dispatches
+  /// Performs one turn. Returns a worker, and moves at least one closure for this worker from its
+  /// queue to `run`, oldest first. Returns null if no closure can be placed. The caller dispatches
   /// the closures and calls `update`.
   worker_slots* next(std::vector<slot>& run);
 
@@ -177,8 +176,8 @@ class scheduler {
   /// values that must still be built.
   bool could_run_if_idle(worker_slots const& w, closure_queue const& l) const;
 
-  /// @param handing_out whether closures are dispatched, so that no worker may be idle while
-  /// runnable closures wait.
+  /// @param handing_out whether closures are dispatched. If so, no worker may be idle while
+  ///   runnable closures wait.
   std::string invalid(bool handing_out) const;
 
  private:
@@ -232,7 +231,7 @@ class scheduler {
   std::vector<std::vector<placement_class*>> classes_of_;
   std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;         // number of workers in all idle rings
+  std::size_t idle_workers_ = 0;
   std::vector<placement_class*> dirty_;  // may have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;

@@ -1,4 +1,4 @@
-// The waiting closures of one session, both queued and deferred. Engine thread only.
+// The waiting closures of one session, both queued and deferred. Used only on the engine thread.
 #pragma once
 
 #include <map>

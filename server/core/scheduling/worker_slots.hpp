@@ -13,7 +13,7 @@
 // a lock that the waiting closure holds.
 //
 // A full worker is refilled when half of its window has been answered: refilling after each answer
-// would keep batches small. Engine thread only.
+// would keep batches small. Used only on the engine thread.
 #pragma once
 
 #include <algorithm>

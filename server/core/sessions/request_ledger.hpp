@@ -1,6 +1,6 @@
 // The requests of a durable session whose records still exist; the records of a request are erased
 // together. Closure positions are 32-bit and wrap around, because a session can schedule more than
-// four billion closures. Engine thread only; bounded by the session's closures.
+// four billion closures. Used only on the engine thread; bounded by the session's closures.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 //   failed | cancelled        (a streaming session starts its next generation instead; it ends
 //                              when its client leaves)
 //
-// Other sub-models own a session's closures, values and queues. Engine thread only. The table
-// enforces notes_max; the callers enforce config::sessions_max, finished_jobs_max and
+// Other sub-models own a session's closures, values and queues. Used only on the engine thread. The
+// table enforces notes_max; the callers enforce config::sessions_max, finished_jobs_max and
 // ended_sessions_max.
 #pragma once
 

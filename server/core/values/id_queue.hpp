@@ -1,5 +1,5 @@
 // Ids in order of arrival. Stale ids remain until they reach the front or the queue has doubled.
-// Engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <algorithm>

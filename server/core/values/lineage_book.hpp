@@ -1,17 +1,16 @@
 // Records which large values are needed to rebuild other values. A large value can exist only in
 // workers' memory. The closure that produced a value can rebuild it, but needs its own large
 // inputs, which can be lost as well. The closures that produced these inputs are therefore kept
-// even after the client has released them. An input is needed `now` while a user is unfinished, and
-// `again` while a user's value is only in workers' memory. States:
+// even after the client has released them. An input is needed `now` while a closure that uses it (a
+// *user*) is unfinished, and `again` while a user's value is only in workers' memory. States:
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
 // A needed input that its client has released is *alone*. The input's record is kept until its last
-// user is removed; its value is kept only if the server stores it or a user is unfinished. Engine
-// thread only. The book has one entry for each large input of a closure; alone_max limits the
-// inputs that are alone.
+// user is removed; its value is kept only if the server stores it or a user is unfinished. Used
+// only on the engine thread; bounded by the closures' large inputs and by alone_max.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +48,7 @@ class lineage_book {
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
   void not_copied(closure_id id) { copied_.erase(id); }
-  /// Records that the closure will not be rebuilt, so that its inputs are no longer needed.
+  /// Records that the closure will not be rebuilt.
   void forget_user(closure_id user);
   void forget(closure_id id);
 

@@ -1,5 +1,5 @@
 // The values of ended closures, with their sizes and places, and the values that are being rebuilt.
-// Places:
+// Places of a value:
 //
 //             write              written                  read
 //   memory ─────────► writing ─────────► disk ───────────────────► requester
@@ -9,8 +9,8 @@
 // A value that is released during a read is still sent to earlier requesters. A lost value can be
 // rebuilt from its closure's arguments; if it names a blob, from its inputs as well. For this, up
 // to 64 MiB of arguments are kept; at the limit, the oldest arguments are dropped. The store writes
-// only the record fields `value` and `where`. Engine thread only. The store has one entry for each
-// closure that keeps a value; config limits bytes and counts.
+// only the record fields `value` and `where`. Used only on the engine thread; bounded by the number
+// of values and by config.
 #pragma once
 
 #include <map>
@@ -88,7 +88,6 @@ class value_store {
   /// REQUIRES: the value is on disk or being written.
   std::uint64_t disk_size(closure_id id) const { return spilled_.at(id); }
 
-  /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
   /// Returns why the session's oldest value must be dropped, or nothing.
@@ -114,12 +113,11 @@ class value_store {
   /// Handles the reply to a write. Returns an empty result if the value was released.
   write_result written(value_moved const& m, time_point now);
   std::optional<reading> read_back(value_moved const& m);
-  /// Returns moves that delete all values on disk or being written.
   std::vector<value_move> forget_all() const;
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
   void keep_arguments(slot c);
-  /// Drops a closure's kept arguments, if any, because the server stores its value.
+  /// Drops a closure's kept arguments, if any.
   void forget_arguments(slot c);
   bool may_be_lost(closure_record const& r) const;
   /// Returns whether the value names a blob, which can be only in workers' memory.
@@ -131,7 +129,7 @@ class value_store {
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
-  /// Records that the closure runs again. The caller sets `by`.
+  /// The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within

@@ -1,4 +1,4 @@
-// A worker whose stream is open or that can reconnect. Engine thread only.
+// A worker whose stream is open or that can reconnect. Used only on the engine thread.
 #pragma once
 
 #include "server/core/api/model.hpp"

@@ -1,5 +1,6 @@
 // Tasks and the workers that serve them. A worker is identified by its stream, and within the core
-// by a number. A task has at most one worker. Engine thread only; bounded by config::tasks_max.
+// by a number. A task has at most one worker. Used only on the engine thread; bounded by
+// config::tasks_max.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // A caller who sees the cluster in which a program runs also sees the program's own coordination
-// cluster. Engine thread only.
+// cluster. Used only on the engine thread.
 #pragma once
 
 #include <string_view>

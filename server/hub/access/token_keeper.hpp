@@ -1,5 +1,6 @@
 // Creates, revokes and rotates tokens, records changes in the journal, and publishes the tokens to
-// the gate. Reports users' actions and refused requests to the event feed. Engine thread only.
+// the gate. Reports users' actions and refused requests to the event feed. Used only on the engine
+// thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Checks a caller's rights and quotas: owned sessions, restricted functions, and the limits of the
-// caller's token. Engine thread only.
+// caller's token. Used only on the engine thread.
 #pragma once
 
 #include <cstddef>

@@ -58,8 +58,8 @@ class program_clusters {
   void begin(core::attempt_sheet const& sheet);
   void changed(core::program_changed const& c);
   /// Restores a program whose clusters have been restored. If `tunnels` is set, the last attempt
-  /// had a cluster unless the limit was reached. REQUIRES: first call for the program; finished
-  /// programs are restored in the order in which they ended.
+  /// had a cluster unless the limit was reached. REQUIRES: this is the first call for the program,
+  /// and finished programs are restored in the order in which they ended.
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
   /// Returns whether this attempt is the program's last and has a cluster.
   bool serves(core::program_id program, std::uint32_t attempt) const;

@@ -1,12 +1,12 @@
 // Watches a hub's running programs for hanging ranks. Requests vitals and stacks from workers;
-// doctor::hang_watch judges the answers. Steps:
+// doctor::hang_watch evaluates the answers. Steps:
 //
 //   runs ──► every quarter of hang_after: vitals ──► no progress: stacks, twice ──► hang found
 //                                                                                     │
 //                             log event; core::program_hangs, which applies on_hang ◄─┘
 //
-// Owned by a hub; engine thread only. Input is evaluated later in tick(), so that the other
-// functions can be called from within a step.
+// Owned by a hub; used only on the engine thread. Input is evaluated later in tick(), so that the
+// other functions can be called from within a step.
 #pragma once
 
 #include <functional>

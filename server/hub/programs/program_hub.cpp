@@ -41,8 +41,8 @@ void program_hub::record_attempts(core::effects const& fx) {
 }
 
 // A rank starts once its placement is durable, and a worker discards a rank's end once that end is
-// durable. A restarted server therefore knows each rank that can be running, and starts none twice.
-// After a disk failure, only stop orders are sent.
+// durable. A restarted server therefore knows each rank that can be running, and starts no rank
+// twice. After a disk failure, only stop orders are sent.
 void program_hub::deliver_orders(core::effects const& fx) {
   for (auto const& o : fx.rank_orders) {
     auto* const worker = hub_.workers().sink(o.stream);

@@ -1,5 +1,5 @@
 // The hub's part in running programs: records, orders to workers, clusters, steps and hangs. Owned
-// by a hub; engine thread only.
+// by a hub; used only on the engine thread.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace muster::server {
 
 struct program_dependencies {
-  /// Appends the records of a step to the journal. REQUIRES: set if the journal of jobs is.
+  /// Appends the records of a step to the journal. REQUIRES: set if jobs have a journal.
   std::function<void(std::vector<core::programs::fact> const&)> write = {};
   /// Stores an attempt's record; null removes it. May be empty.
   std::function<void(history::black_box::name const&, core::attempt_record const*)> write_record =
@@ -42,8 +42,8 @@ class program_hub {
   void restore(std::vector<core::programs::restored_program> programs);
   /// Returns false if the core does not know the attempt. REQUIRES: its program has been restored.
   bool restore(attempt const& which, core::attempt_record what);
-  /// Returns the blobs that unfinished programs use, as 64 digits each. Notifies the core of blobs
-  /// that appeared or disappeared, according to `exists`.
+  /// Returns the blobs that unfinished programs use, as 64 hexadecimal digits each. Notifies the
+  /// core of blobs that appeared or disappeared, according to `exists`.
   std::vector<std::string> refresh_uploads(std::function<bool(std::string const&)> const& exists);
 
   /// An attempt's barriers are complete once a later attempt begins.
@@ -65,10 +65,8 @@ class program_hub {
   /// key, or NOT_FOUND if the program has no cluster.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
-  /// `ranks` contains the rank of each task.
   void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                        doctor::look& into) const;
-  /// Returns the lateness at the attempt's barriers until the next attempt begins.
   program_clusters::lateness lateness(core::program_id program, std::uint32_t attempt) const;
 
   rank_steps& steps() { return steps_; }

@@ -1,6 +1,6 @@
 // Current stacks of ranks, sampled by their workers. Each worker with ranks of the attempt gets one
-// query. Ranks whose worker is disconnected or silent are marked. Owned by a hub; engine thread
-// only.
+// query. Ranks whose worker is disconnected or silent are marked. Owned by a hub; used only on the
+// engine thread.
 #pragma once
 
 #include <cstdint>

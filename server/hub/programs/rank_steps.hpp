@@ -6,7 +6,8 @@
 //   a deadline's notice ─────┘                              └─► the caller of stop()
 //
 // The core stores the requested step, so that it survives this process and an attempt that ends
-// earlier: the ranks of the next attempt agree again. Owned by a hub; engine thread only.
+// earlier: the ranks of the next attempt agree again. Owned by a hub; used only on the engine
+// thread.
 #pragma once
 
 #include <map>

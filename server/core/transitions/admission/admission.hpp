@@ -1,6 +1,7 @@
 // Checks requests and queues their closures. Also rebuilds lost values by running their closures
 // again. A rebuild is a separate closure that belongs to no client's session, so that nothing is
-// counted, cancelled or reported twice. Lost inputs are rebuilt first. Engine thread only.
+// counted, cancelled or reported twice. Lost inputs are rebuilt first. Used only on the engine
+// thread.
 #pragma once
 
 #include <memory>

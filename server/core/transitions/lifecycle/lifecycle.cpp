@@ -253,8 +253,8 @@ void lifecycle::ask_to_stop(slot c) {
   auto& r = core_.closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
-  // A worker that is being lost returns its closures anyway. A disconnected worker is asked when it
-  // reconnects.
+  // The closures of a worker that is being lost are requeued anyway. A disconnected worker is asked
+  // when it reconnects.
   auto const& w = core_.registry.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});

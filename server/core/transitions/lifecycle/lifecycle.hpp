@@ -7,7 +7,7 @@
 //     │  └──requeued──────┴─────────────────────┘   (at the head; after a pause: enqueue)
 //   enqueue ◄── blocked, delayed or in a gang
 //
-// Engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,6 @@ class lifecycle {
   /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Returns whether the session's generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Deletes the closure's record while its session is removed; the removal is reported once, for
   /// the session.
@@ -91,7 +90,6 @@ class lifecycle {
   /// REQUIRES: component_of() is not null.
   void build_again(worker& w, slot c, core::failure why);
   void use_per_worker(closure_extras const& x);
-  /// Removes the gang, and releases its alarm and its reserved workers.
   gang forget_gang(std::uint64_t id);
   void cancel_broken_gangs();
   std::string absence(task_row const& t) const;

@@ -1,4 +1,4 @@
-// Texts about values and sessions that no longer exist. Engine thread only.
+// Texts about values and sessions that no longer exist. Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,6 @@ class release_texts {
   status unknown_session(session_id id) const;
 
  private:
-  /// Returns a text such as "12 s ago: …".
   std::string when_and_why(release_note const& n) const;
 
   engine_state& core_;

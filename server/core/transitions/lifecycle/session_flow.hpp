@@ -1,4 +1,4 @@
-// Functions for sessions that all transitions use. Engine thread only.
+// Functions for sessions that all transitions use. Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,6 @@ class session_flow {
   }
   bool has_reason_to_hold_back(session const& s) const;
   void resume_if_room(session& s);
-  /// Lets paused sessions continue when the closure table is no longer full.
   void on_free_place();
   void report_failed(session const& s);
 

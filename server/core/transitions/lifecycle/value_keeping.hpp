@@ -1,5 +1,5 @@
-// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Engine
-// thread only.
+// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Used
+// only on the engine thread.
 #pragma once
 
 #include <memory>

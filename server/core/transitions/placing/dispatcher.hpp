@@ -1,5 +1,5 @@
-// Dispatches closures to workers at the end of a step, until no more closures fit. Engine thread
-// only.
+// Dispatches closures to workers at the end of a step, until no more closures fit. Used only on the
+// engine thread.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Calls that wait for a job to end, a session to drain, or a value. A call that need not wait is
 // answered immediately. At config::parked_calls_max, further calls are refused with
-// RESOURCE_EXHAUSTED. Engine thread only.
+// RESOURCE_EXHAUSTED. Used only on the engine thread.
 #pragma once
 
 #include "server/core/transitions/admission/admission.hpp"

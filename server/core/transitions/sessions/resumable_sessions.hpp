@@ -6,7 +6,8 @@
 //                             ▼
 //                    closed: cancelled, then forgotten
 //
-// A unary session has no stream: every call of its client renews the lease. Engine thread only.
+// A unary session has no stream: every call of its client renews the lease. Used only on the engine
+// thread.
 #pragma once
 
 #include "server/core/transitions/placing/build_orders.hpp"

@@ -1,5 +1,5 @@
-// Drains, finishes and removes sessions and jobs, and removes the oldest at a limit. Engine thread
-// only.
+// Drains, finishes and removes sessions and jobs; at a limit, removes the oldest ended session or
+// job. Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -38,8 +38,8 @@ class session_ends {
   void settle(session& s);
   /// REQUIRES: the session has no unfinished closures.
   void release_session(session& s, release_reason why);
-  /// Removes the oldest ended job, or the oldest ended streaming session. Both functions return
-  /// false if there is none.
+  /// These two functions remove the oldest ended job or streaming session, and return false if none
+  /// has ended.
   bool forget_oldest_job(release_reason why);
   bool forget_oldest_ended();
   bool over_a_limit() const;

@@ -40,7 +40,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
       life_.cancel(c, "cancelled");
       break;
     default:
-      break;  // an ended closure can be cancelled again without an error
+      break;  // cancelling an ended closure is not an error
   }
   core_.step.answer(e.call, {});
 }

@@ -1,5 +1,5 @@
-// Handles requests for jobs and sessions: open, schedule, seal, cancel, close, delete, retry.
-// Engine thread only.
+// Handles requests for jobs and sessions: open, schedule, seal, cancel, close, delete, retry. Used
+// only on the engine thread.
 #pragma once
 
 #include <string>

@@ -273,7 +273,7 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
 
 // The results arrived together, but the worker's slots ran them in turn. The results are therefore
 // laid out backwards from now over the slots that were not otherwise busy, each in the slot that is
-// free latest. Otherwise two slots would seem to have run five closures at once.
+// free latest.
 void worker_answers::lay_out(worker const& w, std::size_t first) {
   auto const& all = *message_;
   ends_.assign(all.size(), core_.step.now);

@@ -1,5 +1,5 @@
-// Handles workers' messages about closures: starts, values, errors, and tolerated failures. Engine
-// thread only.
+// Handles workers' messages about closures: starts, values, errors, and tolerated failures. Used
+// only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,6 @@ class worker_answers {
   /// REQUIRES: the worker holds the attempt that it answers.
   void apply_result(worker& w, slot c, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
-  /// Returns why the message is invalid, or an empty string.
   std::string apply_wait(worker& w, closure_wait const& e);
   std::string apply_returned(worker& w, held_closure const& e);
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
@@ -58,7 +57,7 @@ class worker_answers {
   worker_events& workers_;
 
   std::vector<worker_result> const* message_ = nullptr;
-  std::vector<time_point> ends_;  // by result index; empty until computed
+  std::vector<time_point> ends_;  // end times by result index; empty until computed
   std::vector<time_point> free_from_;
 };
 

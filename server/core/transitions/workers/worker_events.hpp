@@ -6,7 +6,7 @@
 //                        │ └── a closure has waited long enough ──► requeued
 //                        └── no closures left, or another incarnation ──► lost
 //
-// Engine thread only.
+// Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -74,7 +74,6 @@ class worker_events {
   /// @param kept receives the indices in `held` of the moved closures.
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
-  /// Returns whether any closure waits only for this task.
   bool awaited(task_row const& t);
   /// Gives up a long-lost task, and fails closures that can run only on this task.
   void give_up(task_row& t);
