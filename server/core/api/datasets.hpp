@@ -1,4 +1,4 @@
-// Datasets: what clients declare, and the results of their requests for splits.
+// Datasets: declarations of clients, and the results of requests for splits.
 #pragma once
 
 #include <cstdint>

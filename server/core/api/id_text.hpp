@@ -1,4 +1,4 @@
-// Texts of identifiers. Pure functions.
+// Functions that convert ids to text.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Derives the cause of a failed attempt from the ends of its ranks. Pure functions.
+// Derives the cause of a failed attempt from the ends of its ranks.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Why a waiting program cannot be placed, by worker. Pure.
+// Explains why a waiting program cannot start on idle workers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Texts about reasons of failures and releases. Pure functions.
+// Texts about reasons of failures and releases.
 #pragma once
 
 #include <string>
