@@ -28,7 +28,7 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
     file.read(piece, sizeof piece);
     text.append(piece, static_cast<std::size_t>(file.gcount()));
   }
-  // A directory can be opened but not read.
+  // The program can open a directory but not read it.
   if (!file.is_open() || file.bad())
     return status{code::not_found, errno ? std::strerror(errno) : "cannot be read"};
   if (text.size() > bytes_max)
@@ -38,7 +38,7 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
 
 using pipe_key = std::tuple<std::string, dev_t, ino_t>;
 
-/// Locks while reading, so that two threads do not split a pipe's bytes.
+/// Locks during the read, so that two threads do not share a pipe's bytes.
 result<std::string> read_pipe(pipe_key const& key, std::size_t bytes_max) {
   static std::mutex mutex;
   static std::deque<std::pair<pipe_key, std::string>> kept;

@@ -1,5 +1,5 @@
 // Assertions that stay enabled in release builds. A violation prints one line and aborts, because
-// wrong state is worse than a restart. Any thread.
+// wrong state is worse than a restart. Thread-safe.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace muster {
 }
 
 // Aborts if `condition` is false. `condition` must have no side effects.
-// @param what Describes in plain words what should have been true.
+// @param what describes the violated condition in plain words
 inline void check(bool condition, char const* what,
                   std::source_location where = std::source_location::current()) {
   if (!condition) [[unlikely]]

@@ -1,12 +1,10 @@
 // Enumerations whose numbers and names are declared once, next to the enumerators:
 //
-//   enum class color : std::uint8_t { red = 0, dark_blue = 1 };
-//   constexpr auto enum_names(color) {
-//     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE");
-//   }
+// enum class color : std::uint8_t { red = 0, dark_blue = 1 }; constexpr auto enum_names(color) {
+//     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE"); }
 //
-// The journal stores the numbers, so the meaning of a number never changes. A namespace with such
-// enumerations has `using muster::name;`, so that other namespaces can call name(e).
+// The journal stores the numbers, so the meaning of each number must never change. A namespace with
+// such enumerations has `using muster::name;`, so that other namespaces can call name(e).
 #pragma once
 
 #include <array>
@@ -40,13 +38,13 @@ struct enumerator_argument {
 };
 
 /// Builds the table of names. Does not compile if an enumerator is missing.
-/// @param rows Each enumerator followed by its name. The numbers start at 0 and have no gaps.
+/// @param rows each enumerator, followed by its name; the numbers start at 0 without gaps
 template <class E, class... Rows>
 consteval auto enumerators(Rows... rows) {
   constexpr auto n = sizeof...(rows) / 2;
   static_assert(sizeof...(rows) % 2 == 0, "an enumerator or a name is missing");
   static_assert(!is_enumerator<E, static_cast<E>(n)>(), "an enumerator has no name");
-  // An array, because tuples for all enumerations took a tenth of the build time.
+  // Uses an array, because tuples for all enumerations took a tenth of the build time.
   enumerator_argument<E> const all[] = {rows...};
   std::array<enumerator<E>, n> table{};
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// Connections whose first request or HTTP/2 preface is incomplete. Selects the connection that must
-// be closed to make room; the owner closes it. Used only on the listener's thread.
+// Table of connections whose first request or HTTP/2 preface is incomplete. Selects the connection
+// that the owner must close to make room. Used only on the listener's thread.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace muster {
 
 /// Identifies a peer by the 4 or 16 bytes of its IP address. IPv4 addresses, including those mapped
-/// to IPv6, count individually. IPv6 addresses count by their first half, because one host usually
-/// has all addresses with that prefix.
+/// to IPv6, count individually. IPv6 addresses count by their first half, because usually all
+/// addresses with this prefix belong to one host.
 std::uint64_t peer_network(std::span<unsigned char const> address);
 
 /// Each address has `per_address_max` places for its newest connections. A client that sends its
@@ -20,7 +20,7 @@ std::uint64_t peer_network(std::span<unsigned char const> address);
 template <class Connection>
 class half_open_table {
  public:
-  /// Position of a connection in the table; empty by default.
+  /// Position of a connection in the table. A default-constructed place is empty.
   struct place {
     std::uint64_t network = 0;
     std::uint64_t number = 0;
@@ -28,7 +28,7 @@ class half_open_table {
 
   explicit half_open_table(std::size_t per_address_max) : per_address_max_(per_address_max) {}
 
-  /// @pre `c` outlives its place.
+  /// @pre `c` must outlive its place.
   place add(Connection& c, std::uint64_t network) {
     place const p{network, ++last_};
     all_.emplace(p.number, &c);

@@ -1,4 +1,4 @@
-// Parses "host:port", "[::1]:port", or a host without a port. Any thread.
+// Parses "host:port", "[::1]:port", or a host without a port. Thread-safe.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct host_port {
               std::string(behind.starts_with(':') ? behind.substr(1) : std::string_view())};
     }
     auto const colon = text.find(':');
-    // Several colons without brackets are an IPv6 address without a port.
+    // Text with several colons and no brackets is an IPv6 address without a port.
     if (colon == text.npos || text.find(':', colon + 1) != text.npos)
       return {std::string(text), {}};
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};

@@ -1,5 +1,5 @@
-// Errors due to a full disk: RESOURCE_EXHAUSTED plus a flag, because HTTP has a separate status
-// (507).
+// Errors caused by a full disk: RESOURCE_EXHAUSTED plus a flag, because HTTP has a separate status
+// code (507) for a full disk.
 #pragma once
 
 #include <string>

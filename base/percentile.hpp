@@ -1,4 +1,4 @@
-// Percentiles by nearest rank.
+// Computes percentiles by the nearest-rank method.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace muster {
 
-/// Returns the rank, from 1, of a percentile among `count` values in ascending order.
-/// @param part From 0 to 1. 0.5 is the median; for two values, it is the smaller one.
+/// Returns the 1-based rank of a percentile among `count` values in ascending order.
+/// @param part from 0 to 1; for example, 0.5 is the median, or the smaller of two values
 /// @pre count > 0
 inline std::uint64_t percentile_rank(double part, std::uint64_t count) {
   // Rounding errors of the product, such as 0.07 * 100, must not increase the rank.
@@ -25,9 +25,9 @@ auto percentile(Sorted const& sorted, double part) {
 }
 
 /// Returns a percentile of grouped values, assuming that each group's values are evenly spaced.
-/// @param groups Range of {count, least, most} in ascending order.
-/// @return a value from `least` to `most` of its group, exact for groups of one or two values.
-/// Default-constructed if there are no values.
+/// @param groups range of {count, least, most} in ascending order
+/// @return a value between `least` and `most` of a group; exact for groups of one or two values,
+///   default-constructed if there are no values
 template <class Groups>
 auto percentile_of_groups(Groups const& groups, double part) {
   decltype(std::ranges::begin(groups)->least) none{};

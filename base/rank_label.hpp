@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Returns "rank 3", or "rank 3 (ps:0)" if the task is not worker:3. The task name alone could be
-/// mistaken for a Muster worker.
+/// Returns "rank 3", or "rank 3 (ps:0)" if the task is not worker:3. A reader could mistake the
+/// task name alone for a Muster worker.
 std::string rank_label(std::uint64_t rank, std::string_view task);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ std::string_view name(code c) {
       "UNIMPLEMENTED",
       "INTERNAL",
       "UNAVAILABLE",
-      "UNKNOWN",  // gRPC's DATA_LOSS, which is never sent
+      "UNKNOWN",  // gRPC's DATA_LOSS, which the server never sends
       "UNAUTHENTICATED",
   };
   auto const n = static_cast<std::size_t>(c);

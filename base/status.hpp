@@ -1,4 +1,4 @@
-// Errors as values. The codes have gRPC's numbers, so conversion needs no table.
+// Errors as values. The codes have gRPC's numbers, so code can convert them without a table.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -34,7 +34,7 @@ std::string_view name(code c);
 struct status {
   muster::code code = code::ok;
   std::string message;
-  /// Invalid field of the request, for example "closures[3].args", or empty.
+  /// Name of the invalid request field, for example "closures[3].args", or empty.
   std::string field{};
   std::uint64_t limit = 0;  ///< the limit that was exceeded, or 0 if none was
   bool no_room = false;
@@ -43,7 +43,7 @@ struct status {
   bool operator==(status const&) const = default;
 };
 
-/// The message begins with the field name.
+/// Returns an error whose message begins with the field name.
 inline status wrong_field(std::string field, std::string_view what, std::uint64_t limit = 0,
                           code c = code::invalid_argument) {
   auto message = field + ": ";
@@ -60,7 +60,7 @@ class status_error : public std::exception {
   status status_;
 };
 
-// Called by value() on an error; found by argument-dependent lookup.
+// value() calls this function if there is an error; argument-dependent lookup finds it.
 [[noreturn]] inline void throw_exception_from_error(status const& s,
                                                     boost::source_location const&) {
   throw status_error(s);

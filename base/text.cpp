@@ -19,7 +19,7 @@ int hex_value(char c) {
   return -1;
 }
 
-// Debian's Abseil has its own string_view.
+// Debian's version of Abseil has its own string_view.
 absl::string_view as_absl(std::string_view text) {
   return {text.data(), text.size()};
 }
@@ -72,7 +72,7 @@ std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {
 }
 
 bool is_duration(std::string_view text) {
-  std::string small;  // one digit per number, which always fits
+  std::string small;  // contains one digit for each number, which always fits
   for (char const c : text) {
     bool const digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
     if (!digit || small.empty() || small.back() != '1') small += digit ? '1' : c;

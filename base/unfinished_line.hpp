@@ -1,4 +1,4 @@
-// Shows lines on a terminal. The last line can be unfinished, for example a progress bar.
+// Shows lines on a terminal. The last line can be unfinished, such as a progress bar.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 namespace muster {
 
 /// Produces terminal output for lines from several sources. A source's next line replaces its
-/// unfinished line. A line of another source begins below it. To avoid many progress bars, only the
-/// first unfinished line of each other source is shown. One thread.
+/// unfinished line. Lines from other sources begin below the unfinished line. To avoid many
+/// progress bars, only the first unfinished line of each other source is shown. Not thread-safe.
 class unfinished_line {
  public:
-  /// Maximum number of sources with unfinished lines. Lines of further sources are shown when they
-  /// end.
+  /// Maximum number of sources with unfinished lines. Lines of further sources are shown once they
+  /// are complete.
   static constexpr std::size_t sources_max = 256;
 
   /// Returns the output that shows a line, which has no newline. An unfinished line is truncated at
@@ -42,7 +42,7 @@ class unfinished_line {
 
  private:
   static constexpr std::string_view no_wrap = "\x1b[?7l", wrap_and_return = "\x1b[?7h\r";
-  // Source of the unfinished line. The cursor is at its beginning.
+  // Source of the unfinished line. The cursor is at the beginning of this line.
   std::optional<std::string> open_;
   std::set<std::string, std::less<>> shown_;  // sources whose unfinished line was shown
 };

@@ -1,5 +1,6 @@
 // Move-only counterpart of std::function for queues, mailboxes and timers, whose completion
-// handlers cannot be copied. Callables of up to 48 bytes with a noexcept move need no allocation.
+// handlers cannot be copied. Callables of up to 48 bytes with a noexcept move constructor need no
+// allocation.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ class unique_function<void(Args...)> {
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  // @pre Not empty.
+  // @pre The function is not empty.
   void operator()(Args... args) {
     check(table_ != nullptr, "an empty function must not be called");
     table_->invoke(storage_, std::forward<Args>(args)...);

@@ -1,4 +1,4 @@
-// The only source that is recompiled when the version changes.
+// The only source file that a version change recompiles.
 #include "base/version.hpp"
 
 namespace muster {

@@ -1,5 +1,5 @@
-// Version of this build, defined only in CMakeLists.txt. tests/deploy compares the Python package's
-// version with it.
+// The version of this build. Only CMakeLists.txt defines it, and tests/deploy compares it with the
+// Python package's version.
 #pragma once
 
 #include <string_view>

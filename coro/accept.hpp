@@ -23,7 +23,8 @@ namespace muster::coro {
 
 struct accept_options {
   std::string name;
-  std::size_t slots = 64;  // calls that can arrive between two engine turns without waiting
+  std::size_t slots = 64;  // number of calls that can arrive between two engine turns without
+                           // waiting
   int needs = 0;
 };
 
@@ -117,10 +118,10 @@ class acceptor final : public acceptor_base {
 };
 
 // @param handler Takes std::unique_ptr<server_bidi<Request, Response>> and returns task<void>. If
-// the handler throws or returns without finishing the call, the client gets INTERNAL. The exception
-// is passed to the error hook of `calls`.
-// @param calls Group of the handlers. While it is full, the client gets RESOURCE_EXHAUSTED
-// @pre Called before server.start(). `service` and `calls` outlive the server.
+//   the handler throws or returns without finishing the call, the client receives INTERNAL, and the
+//   error hook of `calls` receives the exception.
+// @param calls Group of the handlers. While the group is full, clients receive RESOURCE_EXHAUSTED.
+// @pre server.start() has not been called. `service` and `calls` outlive the server.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_bidi(grpc_server& server, Service& service,
                  bidi_method<Owner, Request, Response> method, accept_options options,
@@ -134,7 +135,8 @@ void accept_bidi(grpc_server& server, Service& service,
       server, post, std::move(options), calls, std::move(handler)));
 }
 
-// Otherwise like accept_bidi. `handler` takes std::unique_ptr<server_unary<Request, Response>>.
+// Behaves like accept_bidi, except that `handler` takes std::unique_ptr<server_unary<Request,
+// Response>>.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_unary(grpc_server& server, Service& service,
                   unary_method<Owner, Request, Response> method, accept_options options,

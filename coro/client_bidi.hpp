@@ -1,5 +1,5 @@
-// An outgoing call that streams in both directions, owned by its coroutine. Request and Response
-// are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An outgoing call that streams in both directions. Its coroutine owns it and uses it only on the
+// engine thread. Request and Response are Protobuf messages or grpc::ByteBuffer.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -31,10 +31,10 @@ class client_bidi {
 
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }
 
-  // Starts the call, once. Completes with true when the call was sent. Completes with false on
-  // failure; finish() then returns the reason.
+  // Starts the call. Must be called once. Completes with true when the call was sent, or with false
+  // on failure; finish() then returns the reason.
   // @param prepare Called immediately as `prepare(grpc::ClientContext*, grpc::CompletionQueue*)` to
-  // create the stream.
+  //   create the stream.
   template <class Prepare>
   requires std::is_invocable_r_v<std::unique_ptr<stream_type>, Prepare&, grpc::ClientContext*,
                                  grpc::CompletionQueue*> [[nodiscard]] task<bool>
@@ -45,16 +45,16 @@ class client_bidi {
     return await_rpc(engine_, starting_, &context_, begin);
   }
 
-  // Completes with false if the call has ended; then call finish().
-  // @pre Started. `response` outlives the read.
+  // Completes with false if the call has ended; the caller should then call finish().
+  // @pre The call was started. `response` outlives the read.
   [[nodiscard]] task<bool> read(Response& response) {
     auto begin = [s = stream_.get(), &response](void* tag) { s->Read(&response, tag); };
     return await_rpc(engine_, reading_, &context_, begin);
   }
 
-  // Encodes `request` when first awaited; `request` can be changed afterwards. Completes with false
-  // if the call has ended.
-  // @pre Started, and writes_done() has not been called.
+  // Encodes `request` when the task is first awaited; the caller can change `request` afterwards.
+  // Completes with false if the call has ended.
+  // @pre The call was started, and writes_done() has not been called.
   [[nodiscard]] task<bool> write(Request const& request) {
     auto begin = [s = stream_.get(), &request](void* tag) { s->Write(request, tag); };
     return await_rpc(engine_, writing_, &context_, begin);
@@ -66,9 +66,9 @@ class client_bidi {
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Returns the call's status, once the call has failed, or the server has sent the status and all
-  // messages were read. Before calling finish(), read until false, even after a failed write, or
-  // call cancel(). Once per call.
+  // Returns the call's status once the call has failed, or once the server has sent the status and
+  // all messages were read. Before calling finish(), read until read() returns false, even after a
+  // failed write, or call cancel(). Must be called once.
   // @pre start() has completed.
   [[nodiscard]] task<grpc::Status> finish() {
     grpc::Status status;

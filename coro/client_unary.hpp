@@ -1,4 +1,4 @@
-// An outgoing unary call with Protobuf messages. Engine thread only.
+// An outgoing unary call with Protobuf messages, used only on the engine thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -13,7 +13,7 @@ namespace muster::coro {
 // Calls a method of a generated stub: unary_call(engine, stub, &Stub::PrepareAsyncX, context,
 // request, response). Returns the call's status and fills `response` if the status is OK.
 // Cancelling with `terminal` returns CANCELLED. All references must outlive the task. `context` can
-// be used for one call only. Without a deadline in `context`, the call can wait forever.
+// be used for only one call. If `context` has no deadline, the call can wait forever.
 template <class Stub, class Owner, class Request, class Response>
 [[nodiscard]] task<grpc::Status> unary_call(
     engine_context& engine, Stub& stub,

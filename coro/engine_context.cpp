@@ -1,7 +1,7 @@
 // The loop runs up to 64 local functions, then handles one queue event. If local functions remain,
-// it only polls the queue; otherwise it blocks there. The first post from another thread wakes it
-// with an alarm that is already due, because gRPC does not let other threads add events to the
-// queue.
+// the loop only polls the queue; otherwise it blocks on the queue. The first post from another
+// thread wakes the loop with an alarm that is already due, because gRPC does not let other threads
+// add events to the queue.
 #include "coro/engine_context.hpp"
 
 #include <grpc/support/time.h>
@@ -29,8 +29,8 @@ gpr_timespec past() {
 constinit thread_local engine_context const* engine_context::current_ = nullptr;
 
 struct engine_context::wake_up {
-  // Wakes the engine. Any thread.
-  // @pre The previous wake-up has been received from the queue.
+  // Wakes the engine. Thread-safe.
+  // @pre The queue has returned the previous wake-up.
   void send() { alarm.Set(engine.queue_.get(), past(), static_cast<rpc_tag*>(&arrived)); }
 
   engine_context& engine;
@@ -151,7 +151,7 @@ bool engine_context::nothing_left() {
          posted_.close_if_idle();
 }
 
-// Precondition: only the engine's own alarms are left in the queue.
+// @pre The queue contains only the engine's own alarms.
 void engine_context::shut_queue_down() {
   shut_down_ = true;
   queue_->Shutdown();

@@ -1,5 +1,5 @@
 // Asio executor of engine_context, for co_spawn, awaitables and asio::post. Cheap to copy. Valid
-// while its context exists. Any thread.
+// while its context exists. Thread-safe.
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -36,8 +36,7 @@ class engine_executor {
     if (tracked_) context_->work_finished();
   }
 
-  // Runs `f` immediately if called on the engine thread without blocking.never. Otherwise posts
-  // `f`.
+  // On the engine thread, runs `f` immediately unless blocking.never is set. Otherwise posts `f`.
   template <class F>
   void execute(F&& f) const {
     if (!never_blocks_ && context_->running_in_this_thread()) {

@@ -44,7 +44,7 @@ task<bool> event::suspend() {
                                                                          asio::use_awaitable);
 }
 
-// Further calls of set() before the waiter resumes cause no second wake-up.
+// If set() is called again before the waiter resumes, the waiter is not woken a second time.
 void event::wake() {
   if (!waiter_ || std::exchange(waking_, true)) return;
   engine_.post([this] {

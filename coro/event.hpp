@@ -1,5 +1,5 @@
-// Signal between the engine's state and a stream's writer. Several calls of set() wake the single
-// waiter once. Owned by the stream. Engine thread only.
+// Signal from the engine's state to a stream's writer. Several calls of set() wake the single
+// waiter once. The stream owns it and uses it only on the engine thread.
 #pragma once
 
 #include <utility>
@@ -21,7 +21,7 @@ class event {
   void set();
 
   // Completes with true when set() was called, and clears the signal. Completes with false if the
-  // task is cancelled (any type).
+  // task is cancelled with any cancellation type.
   // @pre No other task is waiting. The event outlives the wait.
   [[nodiscard]] task<bool> wait();
 

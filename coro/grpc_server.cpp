@@ -1,6 +1,5 @@
 // gRPC's Shutdown blocks until all calls have ended, and calls need the engine thread to end.
-// Shutdown therefore runs on its own thread. gRPC does not report the end of Shutdown through the
-// queue.
+// Shutdown therefore runs on its own thread. The queue does not report when Shutdown has returned.
 #include "coro/grpc_server.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -75,7 +74,7 @@ void grpc_server::end_calls_of(std::string const& credential) {
     if (call->credential == credential) call->context.TryCancel();
 }
 
-// Calls that the server's shutdown ends do not count as resets.
+// Does not count calls that the server's shutdown ended.
 void grpc_server::call_reset(std::string const&) {
   if (!stopping_) options_.call_was_reset();
 }
@@ -98,7 +97,7 @@ void grpc_server::configure() {
                               ms(options_.client_ping_interval_min));
   // gRPC would decompress messages before the caller is admitted, each to up to `request_bytes_max`
   // bytes. A few kilobytes of input could then use gigabytes of memory. gRPC therefore leaves gzip
-  // messages compressed, and handlers decompress them after admission. Other algorithms are
+  // messages compressed until handlers decompress them after admission. Other algorithms are
   // rejected with UNIMPLEMENTED. Responses are not compressed, because the compression filter uses
   // 256 bytes per waiting call. The deadline filter uses as much and is not needed: a waiting call
   // has its own timer, and the client's reset ends the call.

@@ -1,6 +1,6 @@
 // gRPC server whose calls are coroutines. Connections arrive at the builder's ports, or a derived
-// class supplies them. Owned by the composition root and destroyed before the engine_context.
-// Engine thread, or any thread before run() starts.
+// class supplies connections. The composition root owns it and destroys it before the
+// engine_context. Used on the engine thread, or on any thread before run() starts.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -38,8 +38,8 @@ struct grpc_server_options {
   std::chrono::milliseconds keepalive_timeout{30'000};
   // A client that pings more frequently without sending data is disconnected.
   std::chrono::milliseconds client_ping_interval_min{5'000};
-  // Decides whether to admit a call. `needs` is the requirement of its method; see accept_options.
-  // Engine thread.
+  // Decides whether to admit a call. `needs` is the method's requirement; see accept_options.
+  // Called on the engine thread.
   std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
       [](auto const&, int, auto const&) { return admission(); };
   // `call_was_reset` is called when a client cancels a waiting call within `reset_soon` of its
@@ -73,24 +73,24 @@ class grpc_server {
   virtual ~grpc_server();
   grpc_server(grpc_server const&) = delete;
 
-  // Must be called before start(), like add_acceptor().
+  // Must be called before start(), as must add_acceptor().
   void add_service(grpc::Service& service);
   void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
 
-  // Configures and starts gRPC, then posts the request slots. Called once.
+  // Configures and starts gRPC, then posts the request slots. Must be called once.
   [[nodiscard]] virtual start_result start();
 
   // Refuses new calls, waits up to `grace` for running calls, then cancels them. Completes when all
-  // calls have ended; then call engine.close(). Handlers must return when their operations fail. A
-  // handler that waits for something else must be woken by its on_cancel hook or by cancelling its
-  // task_group. Cannot fail or be cancelled. Called once.
+  // calls have ended; the caller should then call engine.close(). Handlers must return when their
+  // operations fail. A handler that is waiting for other events must be woken by its on_cancel hook
+  // or by cancelling its task_group. Cannot fail or be cancelled. Must be called once.
   [[nodiscard]] virtual task<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] engine_context& engine() noexcept { return engine_; }
 
-  // Cancels all calls that this credential admitted. They end in later turns, when gRPC has
+  // Cancels all calls that this credential admitted. The calls end in later turns, when gRPC has
   // returned their tags.
   void end_calls_of(std::string const& credential);
 
@@ -109,7 +109,7 @@ class grpc_server {
 
  protected:
   [[nodiscard]] grpc::ServerBuilder& builder() noexcept { return builder_; }
-  // @pre Started.
+  // @pre The server was started.
   [[nodiscard]] grpc::Server& server() noexcept { return *server_; }
   [[nodiscard]] bool started() const noexcept { return server_ != nullptr; }
 

@@ -1,6 +1,6 @@
 // Queue from many producer threads to one consumer thread. Only the producer that finds the mailbox
-// idle wakes the consumer, which costs a tenth of one wake-up per item. Owned by the consumer. Any
-// thread may push; only the consumer's thread drains.
+// idle wakes the consumer, which costs a tenth of one wake-up per item. The consumer owns the
+// mailbox and drains it on its thread; any thread can push.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ namespace muster::coro {
 
 // Converts to true if the caller must wake the consumer now.
 struct push_result {
-  bool accepted = false;  // false if full or closed; then the item was not moved
+  bool accepted = false;  // false if the mailbox is full or closed; the item was then not moved
   bool wake = false;
   explicit operator bool() const noexcept { return wake; }
 };
@@ -26,15 +26,15 @@ class basic_mailbox {
   // While the mailbox contains `items_max` items, push() refuses and push_wait() blocks.
   explicit basic_mailbox(std::size_t items_max) : items_max_(items_max) {}
 
-  // Never blocks.
+  // Adds an item without blocking.
   [[nodiscard]] push_result push(Item&& item) {
     std::lock_guard lock(mutex_);
     if (closed_ || items_.size() >= items_max_) return {};
     return append(std::move(item));
   }
 
-  // Blocks while the mailbox is full.
-  // @pre Not called on the consumer's thread.
+  // Adds an item. Blocks while the mailbox is full.
+  // @pre The caller is not on the consumer's thread.
   [[nodiscard]] push_result push_wait(Item&& item) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [this] { return closed_ || items_.size() < items_max_; });

@@ -1,4 +1,5 @@
-// Tags of completion-queue events, and the awaitable for one gRPC operation. Engine thread only.
+// Tags of completion-queue events, and the awaitable for one gRPC operation. Used only on the
+// engine thread.
 #pragma once
 
 #include <boost/asio/associated_allocator.hpp>
@@ -30,7 +31,8 @@ struct member_tag final : rpc_tag {
   Owner& owner;
 };
 
-// A started operation. On completion, it frees itself, then resumes its handler with gRPC's `ok`.
+// An operation that has been started. On completion, it frees itself, then resumes its handler with
+// gRPC's `ok`.
 template <class Handler>
 class rpc_operation final : public rpc_tag {
  public:
@@ -70,11 +72,11 @@ class rpc_operation final : public rpc_tag {
 // Awaits one gRPC operation and completes with gRPC's `ok`. Cancelling with `terminal` calls
 // context->TryCancel(), which ends the whole call. The task still completes only when gRPC returns
 // the tag.
-// @param start Called as `start(void* tag)` when the task is awaited. It must start exactly one
-// operation with that tag, and may capture only trivially destructible values.
-// @param busy True while the operation is outstanding.
-// @pre Awaited on the engine thread. `busy`, `context` and everything that `start` points to
-// outlive the task.
+// @param start called as `start(void* tag)` when the task is awaited; must start exactly one
+//   operation with this tag, and may capture only trivially destructible values
+// @param busy true while the operation is outstanding
+// @pre The task is awaited on the engine thread. `busy`, `context` and everything that `start`
+// points to outlive the task.
 template <class Context, class Start>
 [[nodiscard]] task<bool> await_rpc(engine_context& engine, bool& busy, Context* context,
                                    Start start) {

@@ -1,5 +1,5 @@
-// An accepted call that streams in both directions, created by accept_bidi and owned by its
-// handler. Messages are Protobuf or grpc::ByteBuffer. Engine thread only.
+// An accepted call that streams in both directions. accept_bidi creates it, and its handler owns it
+// and uses it only on the engine thread. Messages are Protobuf or grpc::ByteBuffer.
 #pragma once
 
 #include <grpcpp/support/async_stream.h>
@@ -36,16 +36,16 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
     return await_rpc(s().engine, s().reading, &s().context, start);
   }
 
-  // Encodes `response` when first awaited; `response` can be changed afterwards. Completes with
-  // true when gRPC accepts the next message, or with false if the call has ended.
+  // Encodes `response` when the task is first awaited; the caller can change `response` afterwards.
+  // Completes with true when gRPC can accept the next message, or with false if the call has ended.
   [[nodiscard]] task<bool> write(Response const& response) {
     check(!s().finish_started, "a write must not be started after finish()");
     auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };
     return await_rpc(s().engine, s().writing, &s().context, start);
   }
 
-  // Completes with true when the status was sent, or with false if the call had already ended. Once
-  // per call.
+  // Completes with true when the status was sent, or with false if the call had already ended. Must
+  // be called once.
   [[nodiscard]] task<bool> finish(grpc::Status status) {
     check(!s().writing, "finish() must not be called before the last write has completed");
     check(!std::exchange(s().finish_started, true), "a call must be finished only once");

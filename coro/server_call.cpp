@@ -8,7 +8,7 @@ namespace muster::coro {
 
 server_call_state::server_call_state(grpc_server& server)
     : engine(server.engine()), server_(server) {
-  // Must be requested for every call; otherwise gRPC consumes the event inside the queue.
+  // Requests the notification for every call; otherwise gRPC consumes the event inside the queue.
   // ServerContext::IsCancelled() must not be called on an asynchronous queue.
   context.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&done_tag_));
   server_.call_created();
@@ -50,7 +50,7 @@ void server_call_state::through(bool) {
   if (cancelled && server_.is_soon(arrived_at_)) server_.call_reset(peer_);
   auto hook = std::exchange(on_cancel, function());
   if (cancelled && hook) hook();
-  done_expected_ = false;  // set last, because the hook may drop the handle
+  done_expected_ = false;  // set last, because the hook may destroy the handle
   free_if_done();
 }
 

@@ -1,5 +1,5 @@
 // Common part of accepted calls: context, cancellation, and a state that exists until its handle is
-// destroyed and gRPC has returned every tag. Engine thread only.
+// destroyed and gRPC has returned every tag. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -17,6 +17,8 @@ namespace muster::coro {
 
 class grpc_server;
 
+// States:
+//
 //   requested --ok--> accepted --handle destroyed--> (Finish, if not sent) --last tag--> freed
 //       \--not ok (server stops)--------------------------------------------------------> freed
 class server_call_state {
@@ -25,10 +27,10 @@ class server_call_state {
   virtual ~server_call_state();
   server_call_state(server_call_state const&) = delete;
 
-  // Called when a call has arrived in the request slot. The done tag is expected from then on.
+  // Called when a call has arrived in the request slot. From then on, the done tag is expected.
   void accepted();
-  // Called when the handle is destroyed. Finishes an unfinished call with `otherwise`. Frees the
-  // state now, or when gRPC returns the last tag.
+  // Called when the handle is destroyed. Finishes an unfinished call with the status `otherwise`.
+  // Frees the state now, or when gRPC returns the last tag.
   static void abandon(std::unique_ptr<server_call_state> state, grpc::Status const& otherwise);
 
   engine_context& engine;
@@ -63,7 +65,7 @@ class server_call {
  public:
   explicit server_call(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-  // Answers an unfinished call with INTERNAL.
+  // Finishes an unfinished call with INTERNAL.
   // @pre No read, write or finish is outstanding.
   ~server_call() {
     if (!state_) return;
@@ -81,7 +83,7 @@ class server_call {
   // Ends the call. Pending and later operations complete with false.
   void cancel() { state_->context.TryCancel(); }
 
-  // Finishes an unfinished call with `status`, and releases the handle, which must not be used
+  // Finishes an unfinished call with `status`, and releases the handle. The handle must not be used
   // afterwards.
   void abandon(grpc::Status const& status) {
     server_call_state::abandon(std::move(state_), status);
@@ -91,8 +93,8 @@ class server_call {
   // was called. Becomes true when gRPC's notification arrives through the queue.
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
-  // Calls `fn` once, on the engine's loop, when cancelled() becomes true, or immediately if it is
-  // already true. `fn` is destroyed with the handle.
+  // Calls `fn` once, on the engine's loop, when cancelled() becomes true, or immediately if
+  // cancelled() is already true. `fn` is destroyed with the handle.
   void on_cancel(function fn) {
     if (state_->cancelled)
       fn();

@@ -1,5 +1,5 @@
-// An accepted unary call, created by accept_unary and owned by its handler. Messages are Protobuf
-// or grpc::ByteBuffer. Engine thread only.
+// An accepted unary call. accept_unary creates it, and its handler owns it and uses it only on the
+// engine thread. Messages are Protobuf or grpc::ByteBuffer.
 #pragma once
 
 #include <grpcpp/support/async_unary_call.h>
@@ -30,9 +30,9 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
   [[nodiscard]] Request& request() noexcept { return this->state_->request; }
 
   // Completes with true when the response was sent, or with false when the caller has disconnected.
-  // Once per call. Cancelling with `terminal` cancels the call. The task still completes only when
-  // gRPC has returned the operation.
-  // @pre `response` exists until then.
+  // Must be called once. Cancelling with `terminal` cancels the call. The task still completes only
+  // when gRPC has returned the operation.
+  // @pre `response` outlives the task.
   [[nodiscard]] task<bool> finish(Response const& response) {
     state& s = *this->state_;
     check(!std::exchange(s.finish_started, true), "a call must be finished only once");

@@ -1,5 +1,5 @@
-// Sockets for coroutines of the engine, whose context cannot poll sockets. Must outlive its
-// sockets, which may be used only on the engine thread.
+// Sockets for coroutines of the engine, whose own context cannot poll sockets. Must outlive its
+// sockets. The sockets may be used only on the engine thread.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>

@@ -1,6 +1,6 @@
 // Forwards bytes between a socket and a streaming call whose messages have a field `data`. In each
-// direction, the tunnel reads a piece only after it has forwarded the previous piece. Owned by the
-// call's coroutine. Engine thread only.
+// direction, the tunnel reads a chunk only after it has forwarded the previous chunk. The call's
+// coroutine owns it and uses it only on the engine thread.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -23,11 +23,11 @@ class socket_tunnel {
   socket_tunnel(Call& call, asio::ip::tcp::socket socket)
       : call_(call), socket_(std::move(socket)) {}
 
-  // to_call() and to_socket() must run concurrently. They have no deadline, do not fail, and ignore
-  // cancellation.
+  // to_call() and to_socket() must run concurrently. Neither task has a deadline, fails, or can be
+  // cancelled.
 
   /// Forwards from the socket to the call. Completes when the socket has ended or the call has
-  /// failed. Nothing is written afterwards.
+  /// failed; afterwards, nothing is written.
   [[nodiscard]] task<void> to_call() {
     co_await asio::this_coro::throw_if_cancelled(false);
     std::string piece(piece_bytes, '\0');
@@ -41,7 +41,7 @@ class socket_tunnel {
   }
 
   /// Forwards from the call to the socket. Completes and closes the socket when the client has
-  /// half-closed or the call has failed. A socket error, or a piece of more than 1 MiB, cancels the
+  /// half-closed or the call has failed. A socket error or a chunk of more than 1 MiB cancels the
   /// call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);

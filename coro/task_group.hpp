@@ -1,7 +1,7 @@
 // A bounded set of named tasks that can be cancelled and awaited together, with one hook for
-// exceptions. Coroutines that are not awaited must be started through a task_group. Owned by the
-// object that the tasks use, so that no task outlives that object. Works on any Asio executor, on
-// its thread only.
+// exceptions. Coroutines that are not awaited must be started through a task_group. The object that
+// the tasks use should own the group, so that no task outlives the object. Works on any Asio
+// executor, but only on the executor's thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,9 +25,9 @@ class task_group {
   using error_hook = std::function<void(std::string_view name, std::exception_ptr error)>;
 
   // @param tasks_max Maximum number of tasks at the same time.
-  // @pre `on_error` is callable.
+  // @pre `on_error` is not empty.
   task_group(asio::any_io_executor executor, std::size_t tasks_max, error_hook on_error);
-  // @pre Empty; await wait() first.
+  // @pre The group is empty; await wait() first.
   ~task_group();
   task_group(task_group const&) = delete;
 
@@ -40,8 +40,8 @@ class task_group {
   // in an operation receives the signal at its next co_await.
   void cancel(asio::cancellation_type type = asio::cancellation_type::terminal);
 
-  // Completes when no task is left. Cannot fail. Cancelling it cancels the tasks, but still waits
-  // for them.
+  // Completes when no task is left. Cannot fail. Cancelling wait() cancels the tasks but still
+  // waits until all have ended.
   // @pre No other wait() is pending.
   [[nodiscard]] task<void> wait();
 

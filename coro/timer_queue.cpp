@@ -1,6 +1,6 @@
-// Binary heap of timers that store their position, so cancelling is O(log n). The alarm is moved
-// only for an earlier deadline; cancelled timers and later deadlines are handled when it fires.
-// gRPC cannot set an armed alarm again before its tag has been returned.
+// Binary heap of timers that store their position, so cancelling is O(log n). Only an earlier
+// deadline moves the alarm; cancelled timers and later deadlines are handled when the alarm fires.
+// gRPC cannot set an armed alarm again before it has returned the alarm's tag.
 #include "coro/timer_queue.hpp"
 
 #include <grpc/support/time.h>

@@ -1,7 +1,7 @@
 // Deadlines of the engine thread: one heap and one gRPC alarm. With 10,000 workers, one gRPC alarm
 // or Asio timer per deadline would use a whole core. The resolution is 1 to 2 ms, as for gRPC's
-// alarms. The engine_context owns the queue; the user of a timer owns the timer. Engine thread
-// only.
+// alarms. The engine_context owns the queue; the user of a timer owns the timer. Used only on the
+// engine thread.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -49,7 +49,7 @@ class timer_queue final : private rpc_tag {
   grpc::Alarm alarm_;
   clock::time_point armed_for_{};
   bool armed_ = false;
-  // The alarm was cancelled to set an earlier deadline, and its tag is outstanding.
+  // True while the alarm is cancelled to set an earlier deadline, and its tag is outstanding.
   bool rearming_ = false;
   bool closed_ = false;
   std::uint64_t sequence_ = 0;
@@ -68,7 +68,7 @@ class timer {
   timer(timer const&) = delete;
 
   // Completes with true at the deadline, or with false if cancel() is called, the task is cancelled
-  // (any type), or the engine closes.
+  // with any cancellation type, or the engine closes.
   // @pre The timer is idle and outlives the wait.
   [[nodiscard]] task<bool> wait_until(clock::time_point at);
   [[nodiscard]] task<bool> wait_for(clock::duration span);
@@ -78,8 +78,8 @@ class timer {
   // @pre No task is waiting.
   void call_at(clock::time_point at, function fn);
 
-  // Makes a wait complete with false, from the engine's loop and not inside this call. Cancels a
-  // call_at. Has no effect on an idle timer.
+  // Makes a pending wait complete with false, in the engine's loop and not inside this call.
+  // Cancels a call_at. Has no effect on an idle timer.
   void cancel();
 
   [[nodiscard]] bool pending() const noexcept { return position_ != idle; }

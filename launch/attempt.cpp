@@ -76,7 +76,7 @@ std::string attempt::first_running_worker() const {
   return {};
 }
 
-// The last lines of the failed program may still be unread; finish() adds them.
+// The last lines of the failed program may not have been read yet; finish() adds them.
 void attempt::failed(ending const& e) {
   result_.first = e;
   result_.all.push_back(e);

@@ -1,5 +1,6 @@
 // Runs all programs of a run once. The first failure stops the remaining programs. Programs that
-// only serve are stopped when all others have ended. Owned by the launcher, on its thread.
+// only serve are stopped when all others have ended. The launcher owns it and uses it on its
+// thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,18 +25,19 @@ class attempt {
     clock::duration grace;  // time from the stop signal to SIGKILL
   };
 
-  /// @param over called once, when every program has ended and its output has been read, or when
-  ///   a program survives SIGKILL for `kill_patience`; never within a call of this object
+  /// @param over called once, when every program has ended and its output has been read, or when a
+  ///   program survives SIGKILL for `kill_patience`; never during a call to this object
   attempt(environment e, std::vector<role> roles, std::function<void(attempt_result)> over);
 
   /// A program that cannot be started is the first failure.
   /// @throws std::runtime_error if an output file cannot be opened
   void start();
-  /// Handles the exit of a process that has not been reaped. Ignores processes that are not in this
+  /// Handles the exit of a process that was not reaped yet. Ignores processes that are not in this
   /// attempt.
   void ended(pid_t pid, int raw_status);
 
-  /// Forwards a stop signal, and sends SIGKILL after the grace period. Does not count as a failure.
+  /// Forwards a stop signal, and sends SIGKILL after the grace period. A stop does not count as a
+  /// failure.
   void stop(int signal);
   void kill();
   void forward(int signal);

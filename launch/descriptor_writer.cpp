@@ -17,7 +17,7 @@ namespace {
 struct segment {
   int fd;
   std::string text;
-  std::function<void()> written{};  // set for a mark, which has no text
+  std::function<void()> written{};  // set for a mark, which contains no text
 };
 
 int write_all(segment const& s) {

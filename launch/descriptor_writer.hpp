@@ -1,6 +1,6 @@
 // Writes to descriptors in order on a separate thread, so that a slow or stopped reader does not
-// block the caller. Bounded: callers must check full() before they read more. Owned by the launcher
-// and used on its thread.
+// block the caller. Callers must check full() before they read more. The launcher owns it and uses
+// it on its thread.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace muster::launch {
 
 class descriptor_writer {
  public:
-  /// Limit for full(). Text posted beyond this limit is still accepted, so that the last line of
-  /// each stream is not lost.
+  /// Limit above which full() returns true. The writer still accepts further text, so that the last
+  /// line of each stream is not lost.
   static constexpr std::size_t bytes_max = std::size_t{1} << 20;
 
   /// Called on the writer's thread while a lock is held. Callbacks must not call this object.
-  /// `on_room` is called when a full writer has space again, `on_drained` when all text was written
-  /// after finish(), and `on_error` once for each descriptor that fails.
+  /// `on_room` is called when a full writer has space again, `on_drained` when all text has been
+  /// written after finish(), and `on_error` once for each descriptor that fails.
   struct callbacks {
     std::function<void()> on_room;
     std::function<void()> on_drained;
@@ -31,19 +31,20 @@ class descriptor_writer {
   descriptor_writer(descriptor_writer const&) = delete;
 
   void post(int fd, std::string_view text);
-  /// Calls `written` when all text posted before was written or failed, in the same way as the
-  /// callbacks. After abandon(), calls it immediately on the caller's thread.
+  /// Calls `written` when all text posted so far was written or has failed, as the callbacks are
+  /// called. After abandon(), calls `written` immediately on the caller's thread.
   void mark(std::function<void()> written);
   bool full() const;
   void finish();
-  /// Drops pending text. No callback is called afterwards.
+  /// Drops pending text. Afterwards, no callback is called.
   void abandon();
 
  private:
   struct state;
   static void run(std::shared_ptr<state> const& s);
 
-  std::shared_ptr<state> state_;  // a hanging write on the thread outlives this object
+  std::shared_ptr<state> state_;  // shared with the thread, because a hanging write can outlive
+                                  // this object
   std::thread thread_;
 };
 

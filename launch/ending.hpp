@@ -1,4 +1,4 @@
-// The results of a run's programs, and their descriptions. Any thread.
+// Results of a run's programs, and descriptions of the results. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace muster::launch {
 struct ending {
   enum class cause {
     itself,
-    stopped,  // stopped because another program failed or all other programs had ended
+    stopped,  // stopped because another program failed or because all other programs had ended
     killed,
     not_started,  // `status` is the status that a shell would return
   };
@@ -27,16 +27,16 @@ struct ending {
 
 struct attempt_result {
   std::vector<ending> all;
-  std::optional<ending> first;  // first failure; after stop(), the first nonzero status
+  std::optional<ending> first;  // the first failure; after stop(), the first nonzero status
 };
 
 void set_status(ending& e, int raw);
 
 std::string start_error(std::string const& command, std::system_error const& e);
 
-/// Returns for example "exit status 3" or "SIGSEGV".
+/// Returns a text such as "exit status 3" or "SIGSEGV".
 std::string describe(ending const& e);
-/// Returns for example "3.2 s" or "2 min 5 s".
+/// Returns a text such as "3.2 s" or "2 min 5 s".
 std::string seconds(std::chrono::steady_clock::duration d);
 
 /// Returns several lines: the first failure, its time, cause and last lines, and how the other

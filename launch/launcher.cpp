@@ -65,7 +65,7 @@ class launcher {
     attempt_->start();
   }
 
-  // The supervisor was killed, and its run must not outlive it.
+  // Stops the run, which must not outlive the supervisor.
   void on_supervisor_gone() {
     stop_signal_ = SIGKILL;
     output_.abandon();
@@ -164,7 +164,7 @@ class launcher {
 std::vector<int> free_ports(std::size_t count) {
   namespace ip = asio::ip;
   asio::io_context io;
-  // Kept open until all ports are known, so that the ports differ.
+  // Keeps the sockets open until all ports are known, so that the ports differ.
   std::vector<ip::tcp::acceptor> held;
   std::vector<int> ports;
   for (std::size_t i = 0; i < count; ++i) {

@@ -13,7 +13,7 @@
 namespace muster::launch {
 namespace {
 
-// Red is omitted, because it would look like an error.
+// Omits red, which would look like an error.
 constexpr char const* colours[] = {"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"};
 
 std::string prefix_of(std::string const& name, std::size_t number, bool colour) {

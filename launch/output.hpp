@@ -1,5 +1,5 @@
 // Writes the output of all tasks to this process's stdout and stderr, prefixed with the task name,
-// and to one file for each task. Owned by the launcher and used on its thread.
+// and to one file for each task. The launcher owns it and uses it on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,13 +17,14 @@
 namespace muster::launch {
 
 struct output_options {
-  bool shown = true;  // shows output on stdout and stderr; otherwise, output is only in files
+  bool shown = true;  // whether to show output on stdout and stderr; if false, output is only in
+                      // files
   bool prefix = true;
-  std::string directory{};  // created if needed; if empty, there are no files
+  std::string directory{};  // created if needed; if empty, no files are written
   bool colour_out = false, colour_err = false;
   bool terminal_out = false, terminal_err = false;
-  /// Approximate number of the newest bytes to keep of each file. Older bytes become a hole, so
-  /// offsets do not change. 0 keeps all bytes.
+  /// Approximate number of newest bytes to keep in each file. Older bytes become a hole, so offsets
+  /// do not change. If 0, all bytes are kept.
   std::uint64_t file_bytes_max = 0;
 };
 
@@ -31,16 +32,17 @@ class output {
  public:
   enum class stream { out, err };
 
-  /// @throws std::runtime_error that names the directory
+  /// @throws std::runtime_error with a message that names the directory
   output(boost::asio::io_context& io, output_options o);
 
-  /// Returns the number of the task for its lines. A task that was added before continues its file.
-  /// @throws std::runtime_error that names the file
+  /// Returns the task's number, which its lines must use. If the task was added before, its file
+  /// continues.
+  /// @throws std::runtime_error with a message that names the file
   std::size_t add_task(std::string const& name);
   void line(std::size_t task, stream s, std::string_view text);
   /// Shows an unfinished line on a terminal. If output is not shown, stores the line with a
-  /// carriage return at its end; readers that use `overwritten` replace it by the next line. Text
-  /// beyond `unfinished_bytes_max` is omitted.
+  /// carriage return at its end; readers that use `overwritten` replace this line with the next
+  /// line. Text beyond `unfinished_bytes_max` is omitted.
   void unfinished(std::size_t task, stream s, std::string_view text);
   static constexpr std::size_t unfinished_bytes_max = 1000;
   void say(std::string_view text);
@@ -49,7 +51,7 @@ class output {
   bool full() const { return !abandoned_ && writer_.full(); }
   std::function<void()> resume;
 
-  /// Calls `written` once all output so far has been written or abandoned.
+  /// Calls `written` once all output so far was written or abandoned.
   void mark(std::function<void()> written);
   void finish(std::function<void()> done);
   void abandon();
@@ -60,7 +62,7 @@ class output {
     file_descriptor file;
     std::string path;
     std::uint64_t bytes = 0;
-    std::uint64_t gone = 0;  // bytes replaced by a hole
+    std::uint64_t gone = 0;  // number of bytes that a hole has replaced
   };
   descriptor_writer::callbacks callbacks();
   bool is_terminal(stream s) const {
@@ -77,7 +79,8 @@ class output {
   std::function<void()> done_;
   bool abandoned_ = false;
   unfinished_line last_;      // last line on the terminal, shared by both streams
-  descriptor_writer writer_;  // last member: its thread must end before the files close
+  descriptor_writer writer_;  // must be the last member, because its thread must end before the
+                              // files close
 };
 
 }  // namespace muster::launch

@@ -66,7 +66,7 @@ class planner {
  public:
   explicit planner(plan_request const& r) : request_(r), tasks_(tasks_of(r.cluster)) {
     std::copy_if(tasks_.begin(), tasks_.end(), std::back_inserter(ranked_), trains);
-    // An evaluator can run on this machine although the spec omits it.
+    // Adds this machine's evaluator, which the spec can omit.
     if (r.own && std::find(tasks_.begin(), tasks_.end(), *r.own) == tasks_.end())
       tasks_.push_back(*r.own);
   }
@@ -80,7 +80,8 @@ class planner {
   }
 
  private:
-  // Like is_chief() of cluster_rules.hpp, but the roles of a program can have any name.
+  // Behaves like is_chief() of cluster_rules.hpp, except that the roles of a program can have any
+  // name.
   bool chief(task const& t) const {
     if (t.first == "chief" || t.first == "evaluator") return true;
     if (request_.cluster.has_job("chief")) return false;
@@ -217,7 +218,7 @@ class planner {
   }
 
   void set_local_rank_variables(task const& t, variables& v) const {
-    std::vector<std::string> hosts;  // torchrun's groups
+    std::vector<std::string> hosts;  // host names, for torchrun's groups
     int rank = 0;
     int size = 0;
     for (auto const& other : ranked_) {
@@ -232,13 +233,13 @@ class planner {
     auto const group = std::find(hosts.begin(), hosts.end(), host_of(t)) - hosts.begin();
     v["GROUP_RANK"] = std::to_string(group);
     v["GROUP_WORLD_SIZE"] = std::to_string(hosts.size());
-    // Uses torchrun's default, because a thread pool of the machine's size in each task would
-    // create too many threads.
+    // Sets torchrun's default, because thread pools of the machine's size in all tasks would create
+    // too many threads.
     if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
   }
 
-  // Returns whether to announce the store. If the user sets one of these variables, our remaining
-  // variables would be misleading.
+  // Returns whether to announce the store. If the user has set one of these variables, our
+  // remaining variables would be misleading.
   bool has_store() const {
     auto const said = [this](char const* name) { return request_.added.contains(name); };
     return !request_.store.empty() && !said("MASTER_ADDR") && !said("MASTER_PORT") &&
@@ -251,8 +252,8 @@ class planner {
     return request_.cluster.task_address(ranked_.front().first, ranked_.front().second);
   }
 
-  // Sets torchrun's remaining variables. All tasks have one role. "Agent store" means a store that
-  // outlives process 0; torch expects exactly "True".
+  // Sets torchrun's remaining variables. All tasks have the same role. "Agent store" means a store
+  // that outlives process 0; torch expects exactly "True".
   void set_torch_variables(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];
     v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];

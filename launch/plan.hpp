@@ -1,4 +1,5 @@
-// The programs that a run starts on this machine, and their environment. Pure functions.
+// Pure functions that determine the programs that a run starts on this machine, and the environment
+// of each program.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ struct role {
   std::string name;
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
-  /// Runs until all other programs have ended successfully, and is then stopped.
+  /// Whether the program runs until all other programs have ended successfully, and is then
+  /// stopped.
   bool serves = false;
   std::string cwd{};
   std::optional<process_user> user{};
@@ -25,7 +27,7 @@ struct role {
 
 struct plan_request {
   cluster_spec cluster;
-  /// The task to start; if not set, all tasks belong to this machine.
+  /// The task to start. If not set, all tasks belong to this machine.
   std::optional<std::pair<std::string, int>> own{};
   /// Only the chief and the evaluator run the command; the other tasks are workers of `server`.
   bool in_graph = false;
@@ -38,15 +40,15 @@ struct plan_request {
   /// Addresses of process 0's JAX service and of PyTorch's rendezvous. If empty, process 0's
   /// address in the cluster is used.
   std::string own_service{}, meeting_point{};
-  /// "host:port" of an external TCPStore. If empty, process 0 hosts it at the PyTorch rendezvous.
-  /// Ignored if `added` sets one of its variables.
+  /// "host:port" of an external TCPStore. If empty, process 0 hosts the store at the PyTorch
+  /// rendezvous. Ignored if `added` sets one of the store's variables.
   std::string store{};
   std::vector<std::string> command;
-  std::string muster_program = "muster";  // program that runs the workers of in_graph
+  std::string muster_program = "muster";  // program that runs the workers if in_graph is set
   int restart = 0;
   int max_restarts = 0;
-  /// Directory that contains python_site(), put first in the PYTHONPATH of tasks with a rank; can
-  /// be empty.
+  /// Directory that contains python_site(). It is put first in the PYTHONPATH of tasks with a rank;
+  /// can be empty.
   std::string python_site{};
   std::string run_id = "none";  // torchrun's name for a run without an ID
   std::map<std::string, std::string> inherited{}, added{};

@@ -1,5 +1,5 @@
 // Reports each exited child of this process before the child is reaped. While the child is a
-// zombie, its process group ID cannot be reused. Owned by a launcher and used on its thread.
+// zombie, its process group ID cannot be reused. A launcher owns it and uses it on its thread.
 // @pre No other code in the process waits for children.
 #pragma once
 
@@ -13,9 +13,9 @@ namespace muster::launch {
 
 class reaper {
  public:
-  /// @param ended called with the child and its status from wait()
+  /// @param ended called with the child's PID and its status from wait()
   reaper(boost::asio::io_context& io, std::function<void(pid_t pid, int raw_status)> ended);
-  /// Children that exited earlier are reported immediately.
+  /// Starts. Reports children that exited earlier immediately.
   void start();
 
  private:

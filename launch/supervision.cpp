@@ -1,4 +1,4 @@
-// Both processes are subreapers: an orphan is adopted by the nearest live one. The launcher has its
+// Both processes are subreapers: the nearest live subreaper adopts an orphan. The launcher has its
 // own process group, so that killing the shell's job does not kill both.
 #include "launch/supervision.hpp"
 
@@ -30,8 +30,8 @@
 namespace muster::launch {
 namespace {
 
-// Returns the fields of /proc/PID/stat after the name, which can contain anything. The first
-// returned field is field 3 as numbered in proc(5).
+// Returns the fields of /proc/PID/stat after the name, because the name can contain anything. The
+// first returned field is field 3 in proc(5).
 std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;
@@ -70,11 +70,11 @@ void kill_and_reap(pid_t pid) {
   ::waitpid(pid, nullptr, WNOHANG);
 }
 
-// Changes the name and command line of this process, so that killing by name (pkill -9 -f "muster
-// run") hits only the supervisor.
+// Changes the name and command line of this process, so that a kill by name (pkill -9 -f "muster
+// run") affects only the supervisor.
 void set_process_name(char const* name) {
   ::prctl(PR_SET_NAME, name);
-  constexpr int fields_before_arguments = 45;  // the arguments start at field 48, see proc(5)
+  constexpr int fields_before_arguments = 45;  // the arguments start at field 48; see proc(5)
   auto fields = fields_of("self");
   std::string skipped;
   for (int i = 0; i < fields_before_arguments; ++i) fields >> skipped;
@@ -92,7 +92,8 @@ sigset_t set_of(std::initializer_list<int> numbers) {
   return all;
 }
 
-// Signals that were ignored at the start stay ignored (nohup, background jobs of a shell).
+// Excludes signals that were ignored at the start, so that they stay ignored (nohup, background
+// jobs of a shell).
 sigset_t signals_of_supervisor() {
   auto all = set_of({SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2});
   for (int const n : {SIGINT, SIGHUP, SIGTSTP}) {
@@ -109,7 +110,7 @@ sigset_t signals_of_supervisor() {
 void become_launcher() {
   ::setpgid(0, 0);
   set_process_name("task-launcher");
-  // Wakes a stopped launcher, which could not detect the end of `line`.
+  // Wakes a stopped launcher, which could not detect the end of `line` otherwise.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   auto const blocked = set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTTOU});
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
@@ -134,7 +135,7 @@ bool is_set(file_descriptor const& event) {
   return ::poll(&look, 1, 0) > 0;
 }
 
-// A run can take any time, so there is no deadline.
+// Waits without a deadline, because a run can take any time.
 int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const& begun,
               sigset_t const& heard) {
   for (int stops = 0;;) {
@@ -160,7 +161,7 @@ split_result split(char const* verb) {
     throw std::system_error(errno, std::generic_category(), "pipe of the supervisor");
   file_descriptor reading(fds[0]), writing(fds[1]);
   auto begun = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd of the launcher");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit this setting
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // needed because a child does not inherit this setting
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   // Spares children that existed before this program was executed, as in sh -c 'exporter & exec
@@ -187,7 +188,8 @@ split_result split(char const* verb) {
 }
 
 void kill_orphans(std::vector<pid_t> const& spared) {
-  constexpr int generations_max = 64;  // limit, because killed processes can leave children
+  constexpr int generations_max = 64;  // limits the loop, because killed processes can leave
+                                       // children
   for (int i = 0; i < generations_max; ++i) {
     auto orphans = children_of(::getpid());
     std::erase_if(orphans,

@@ -14,25 +14,25 @@
 namespace muster::launch {
 
 struct split_result {
-  /// Set in the supervisor after the run. Contains the run's exit status.
+  /// Exit status of the run. Set only in the supervisor, after the run.
   std::optional<int> over{};
-  /// Used in the launcher. Each byte is a signal that the supervisor received. End of file means
-  /// that the supervisor has exited.
+  /// Pipe from the supervisor, used in the launcher. Each byte is a signal that the supervisor
+  /// received. End of file means that the supervisor has exited.
   file_descriptor line{};
-  /// Used in the launcher: an eventfd to which the launcher must write when it starts reading
-  /// `line`. Until then, the supervisor kills the launcher at a second stop signal.
+  /// An eventfd, used in the launcher. The launcher must write to it when it starts reading `line`.
+  /// Until then, the supervisor kills the launcher at a second stop signal.
   file_descriptor begun{};
 };
 
 /// Forks this process and returns in both processes: immediately in the launcher, and in the
 /// supervisor once all processes of the run have exited.
-/// @param verb command name shown if the launcher is killed
+/// @param verb command name to show if the launcher is killed
 /// @pre The process has one thread.
 /// @throws std::system_error
 split_result split(char const* verb = "muster run");
 
 /// Kills and reaps this process's children, including adopted orphans, except `spared`. Waits at
-/// most a second for each.
+/// most a second for each child.
 void kill_orphans(std::vector<pid_t> const& spared = {});
 
 }  // namespace muster::launch

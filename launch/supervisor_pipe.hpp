@@ -1,5 +1,5 @@
-// The launcher's pipe from its supervisor (supervision.hpp): signals that the supervisor received,
-// and its exit. Owned by a launcher and used on its thread.
+// The launcher's pipe from its supervisor (supervision.hpp): reports the supervisor's signals and
+// exit. A launcher owns it and uses it on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,6 @@
-// A running program of an attempt. Forwards its output by lines, keeps the last lines, and detects
-// when it has exited and its output was read. Owned by the attempt and used on its thread.
+// A running program of an attempt. Forwards the output by lines, keeps the last lines, and detects
+// when the program has exited and its output was read. The attempt owns it and uses it on its
+// thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,19 +24,21 @@ class task_process {
  public:
   /// Longer lines are split into parts of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
-  /// Last lines of each stream that are kept for the summary.
+  /// Number of last lines of each stream to keep for the summary.
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;
 
-  /// @param finished called once, after ended() and the end of both streams; never within a call of
+  /// @param finished called once, after ended() and the end of both streams; never during a call to
   ///   this object
   task_process(boost::asio::io_context& io, output& out, role r, std::function<void()> finished);
   /// Called with each line of both streams before it is forwarded. Must be set before start().
   std::function<void(std::string_view)> on_line{};
+  /// Starts the program.
   /// @throws std::system_error like start_child
-  /// @throws std::runtime_error for the output directory
+  /// @throws std::runtime_error if the output directory is unusable
   void start();
-  /// Takes over a process that was started elsewhere; its parent must be this process.
+  /// Takes over a process that was started elsewhere. The parent of the process must be this
+  /// process.
   void start(child c);
 
   role const& of() const { return role_; }
@@ -44,8 +47,8 @@ class task_process {
   bool running() const { return pid_ != 0 && !ended_; }
   bool finished() const { return finished_; }
   void signal(int number) const;
-  /// Handles the exit of the process. Reads its remaining output. If other processes keep the
-  /// streams open, reads only for `linger`.
+  /// Handles the exit of the process. Reads the remaining output. If other processes keep the
+  /// streams open, reads only for the time `linger`.
   void ended();
   void resume();
   std::vector<std::string> last_errors() const { return last(output::stream::err); }

@@ -60,9 +60,9 @@ void copy_tree(fs::path const& from, fs::path const& to,
     }
     all.push_back(made);
   }
-  // Owners are changed only when the copy is complete, children before their directory. Otherwise
-  // the new owner could replace an entry with a link while this process, possibly as root, is still
-  // writing.
+  // Changes owners only when the copy is complete, and changes children before their directory.
+  // Otherwise the new owner could replace an entry with a link while this process, possibly as
+  // root, is still writing.
   for (auto made = all.rbegin(); owner && made != all.rend(); ++made) give(*made, *owner);
   fs::permissions(to, fs::perms(0755));
   if (owner) give(to, *owner);

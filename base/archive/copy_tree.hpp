@@ -1,4 +1,4 @@
-// Copies directory trees. Any thread; blocks on the disk.
+// Copies directory trees. Thread-safe; blocks on disk access.
 #pragma once
 
 #include <sys/types.h>

@@ -17,7 +17,7 @@ std::vector<std::string> split(std::string_view text) {
   return names;
 }
 
-// Keeps spaces after a backslash.
+// Keeps trailing spaces after a backslash.
 std::string_view without_tail(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (line.ends_with(' ') && !line.ends_with("\\ ")) line.remove_suffix(1);

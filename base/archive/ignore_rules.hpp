@@ -1,6 +1,6 @@
-// Ignore rules in .gitignore format. The last matching rule decides; "!" reverts earlier rules. A
-// trailing "/" matches only directories. Any other "/" anchors the pattern to the file's directory.
-// "*" matches within a name, "**" across names. Pure; one thread.
+// Ignore rules in.gitignore format. The last matching rule decides; "!" reverts earlier rules. A
+// pattern with a trailing "/" matches only directories. Any other "/" anchors the pattern to the
+// file's directory. "*" matches within a name, "**" across names. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace muster {
 
 class ignore_rules {
  public:
-  /// Adds the lines of an ignore file in `directory`, a path relative to the root. An empty path is
-  /// the root itself. The rules apply below `directory`.
+  /// Adds the lines of an ignore file in `directory`, a path relative to the root. An empty path
+  /// means the root. The rules apply below `directory`.
   void add(std::string const& directory, std::string_view lines);
-  /// Returns whether to ignore a path, relative to the root and with "/" as separator. Not called
-  /// for contents of ignored directories.
+  /// Returns whether to ignore a path. The path is relative to the root, with "/" as separator. The
+  /// caller must not ask about contents of ignored directories.
   bool ignore(std::string_view path, bool is_directory) const;
 
   std::size_t size() const { return rules_.size(); }
@@ -26,7 +26,7 @@ class ignore_rules {
   using names = std::vector<std::string>;
   struct rule {
     names below;
-    names pattern;  // "**": any number of names
+    names pattern;  // "**", which matches any number of names
     bool ignores = true;
     bool directories_only = false;
   };

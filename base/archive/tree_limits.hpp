@@ -1,4 +1,4 @@
-// Size limits of a code tree for packing and unpacking.
+// Size limits for packing and unpacking a code tree.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Each entry is validated before libarchive creates it and validates its path again.
+// This code validates each entry before libarchive creates the entry and validates its path again.
 #include "base/archive/unpack.hpp"
 
 #include <archive.h>
@@ -20,8 +20,8 @@ constexpr std::size_t name_bytes_max = 4'096;
 constexpr std::size_t shown_bytes_max = 120;
 constexpr std::size_t reason_bytes_max = 500;
 
-// libarchive receives names below the target directory, so its own check for absolute paths cannot
-// be used. This code rejects absolute paths.
+// libarchive receives names below the target directory, so this code rejects absolute paths instead
+// of libarchive's check.
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 
@@ -122,7 +122,7 @@ class unpacker {
   }
 
   void take_content(std::string const& name, std::uint64_t size) {
-    std::uint64_t end = size;  // a hole at the end has no block
+    std::uint64_t end = size;  // a hole at the end of a file has no block
     for (;;) {
       void const* bytes = nullptr;
       std::size_t n = 0;
@@ -148,7 +148,7 @@ class unpacker {
     return said ? shortened(to_utf8(said), reason_bytes_max) : "unknown reason";
   }
 
-  // Warnings concern only names that the C locale cannot represent.
+  // Ignores warnings, which concern only names that the C locale cannot represent.
   static void check(int said, archive* a) {
     if (said < ARCHIVE_WARN) throw unpack_error("the archive cannot be unpacked: " + reason(a));
   }

@@ -1,5 +1,6 @@
 // Unpacks archives from untrusted sources. Accepts only files, directories and symbolic links that
-// stay inside the target. Ignores owners, times and setuid bits. Any thread; blocks on the disk.
+// stay inside the target. Ignores owners, times and setuid bits. Thread-safe; blocks on disk
+// access.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +22,10 @@ struct unpacked_tree {
   std::uint64_t bytes = 0;
 };
 
-/// Unpacks a tar, plain or compressed by gzip or zstd, into `to`, an empty directory to which no
-/// other process writes.
-/// @throws unpack_error The archive is invalid, damaged, larger than `limits` or has forbidden
-/// contents, or the disk fails. Unpacked files remain.
+/// Unpacks a tar file, plain or compressed with gzip or zstd, into `to`. `to` must be an empty
+/// directory to which no other process writes.
+/// @throws unpack_error if the archive is invalid, damaged, larger than `limits` or has forbidden
+///   contents, or if the disk fails; unpacked files remain
 unpacked_tree unpack(std::filesystem::path const& archive, std::filesystem::path const& to,
                      tree_limits const& limits = {});
 

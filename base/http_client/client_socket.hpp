@@ -1,5 +1,5 @@
-// A connection of the HTTP client, over TCP or TLS, with blocking calls and a time limit. One
-// thread.
+// A TCP or TLS connection of the HTTP client, with blocking calls and a time limit. Not
+// thread-safe.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -38,10 +38,11 @@ class client_socket {
   /// certificate is rejected, INVALID_ARGUMENT if a TLS file is unusable
   http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
-  /// Returns whether the socket is connected to this server, without unexpected data or a close.
+  /// Returns whether the socket is connected to this server and has received neither unexpected
+  /// data nor a close.
   bool usable_for(http_target const& target);
 
-  /// Sets the time limit of the following operations. Without `at`, there is no limit.
+  /// Sets the time limit for the following operations. Without `at`, there is no limit.
   void limit(std::optional<time_point> at);
   error_code write(request_message const& message);
   error_code read_header(answer_parser& parser);

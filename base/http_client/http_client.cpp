@@ -68,8 +68,8 @@ struct http_client::impl {
     socket.limit(limit(false));
     auto const message = message_of(r, *t);
     auto const ec = socket.write(message);
-    // A server that rejects a body answers before it has read the whole body, so an answer is read
-    // first.
+    // Reads the answer first, because a server that rejects a body answers before it has read the
+    // whole body.
     if (ec && is_timeout(ec)) {
       socket.close();
       return broken(*t, ec, "while sending the request");
@@ -149,7 +149,7 @@ struct http_client::impl {
             http_failure::answer_too_long};
   }
 
-  // The limit applies to the whole exchange, or to each wait of a stream.
+  // Returns the limit for the whole exchange, or for each wait of a stream.
   std::optional<clock::time_point> limit(bool streaming) const {
     if (step.count() == 0) return {};
     return streaming ? clock::now() + step : deadline;

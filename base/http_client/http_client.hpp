@@ -1,5 +1,5 @@
 // Blocking HTTP/1.1 client for CLI commands, cluster resolvers and tests. Keeps one connection
-// alive between requests. Does not follow redirects. One thread at a time.
+// alive between requests. Does not follow redirects. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ struct http_request {
   std::string content_type = "application/json";
   std::string token = {};  // sent as `Authorization: Bearer …` unless empty
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Time limit for the whole exchange; for a stream, the limit for each read. 0 disables the limit
-  /// for a stream.
+  /// Time limit for the whole exchange; for a stream, the limit for each read. If 0, streams have
+  /// no limit.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
@@ -38,13 +38,13 @@ struct http_response {
 };
 
 struct http_client_options {
-  /// Maximum size of a response body. Larger bodies fail with RESOURCE_EXHAUSTED. Streams are
-  /// limited only per line.
+  /// Maximum size of a response body. Requests with larger response bodies fail with
+  /// RESOURCE_EXHAUSTED. In streams, the limit applies only to each line.
   std::size_t answer_bytes_max = std::size_t{1} << 30;
   /// CA certificates for `https://`, in PEM. If empty, the system's CA certificates are used.
   std::string ca_file = {};
   bool verify = true;
-  /// PEM files of the client certificate, or empty if there is no client certificate.
+  /// PEM files of the client certificate and its key. Empty without a client certificate.
   std::string certificate_file = {}, key_file = {};
 };
 
@@ -62,7 +62,8 @@ class http_client {
   http_result<http_response> send(http_request const& request);
 
   /// Calls `line` for each line of a 2xx body as it arrives, without its newline, until `line`
-  /// returns false. Other bodies are in the result. Otherwise like send.
+  /// returns false. The result contains the body of any other response. Otherwise behaves like
+  /// send.
   using line_handler = std::function<bool(std::string_view line)>;
   http_result<http_response> stream(http_request const& request, line_handler const& line);
 

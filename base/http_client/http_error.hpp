@@ -1,4 +1,5 @@
-// Error of an HTTP exchange: a kind for code, and a message for users, which can change.
+// Error of an HTTP exchange: a failure kind for code, and a message for users. The message can
+// change between versions.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -12,7 +13,7 @@ enum class http_failure : std::uint8_t {
   none,
   bad_url,
   bad_header,    // a header, the method or the token contains a line break
-  bad_tls_file,  // file of a CA, a certificate or its key
+  bad_tls_file,  // file that contains a CA, a certificate or a key
   name_unknown,  // the system's resolver does not know the host
   refused,
   unreachable,
@@ -21,7 +22,7 @@ enum class http_failure : std::uint8_t {
   certificate_expired,
   certificate_not_yet_valid,
   certificate_for_another_name,
-  certificate_not_accepted,  // rejected for a reason not listed above
+  certificate_not_accepted,  // the certificate was rejected for a reason not listed above
   tls_failed,                // handshake failed for a reason other than the certificate
   answer_too_long,
 };

@@ -1,4 +1,4 @@
-// Hand-written, because Boost.URL does not report what is wrong.
+// Uses its own parser, because Boost.URL does not report what is wrong.
 #include "base/http_client/url.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Uses vfork and exec. fork needs 58 ms to copy the page tables of a worker with a gigabyte, and
-// posix_spawn cannot make the child die with its parent.
+// Uses vfork and exec. fork would need 58 ms to copy the page tables of a worker that uses a
+// gigabyte, and posix_spawn cannot make the child die with its parent.
 #include "base/process/child.hpp"
 
 #include <fcntl.h>
@@ -83,14 +83,14 @@ void signals_as_new(bool keep_ignored) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The library's functions would change all threads of the parent.
+// The C library's functions would change all threads of the parent.
 bool take_user(process_user const& u) {
   return ::syscall(SYS_setgroups, u.groups.size(), u.groups.data()) == 0 &&
          ::syscall(SYS_setresgid, u.group, u.group, u.group) == 0 &&
          ::syscall(SYS_setresuid, u.user, u.user, u.user) == 0;
 }
 
-// Runs in the parent's memory until exec: no allocation, no lock, and no lasting change to that
+// Runs in the parent's memory until exec. Must not allocate, lock, or make a lasting change to this
 // memory.
 [[noreturn]] void become(prepared const& p) {
   ::setpgid(0, 0);

@@ -1,5 +1,5 @@
 // Starts a program in its own process group, with pipes for its output. The owner of the `child`
-// must reap it. Any thread. Returns once the program runs or has failed to start.
+// must reap the process. Thread-safe. Returns once the program is running or has failed to start.
 #pragma once
 
 #include <sys/types.h>
@@ -29,20 +29,20 @@ struct child_options {
   std::vector<std::string> argv;  // argv[0] is looked up in this process's PATH
   environment_map environment;
   std::string cwd = {};  // if empty, this process's working directory
-  // If not set, this process's user; a different user requires root.
+  // If empty, the child keeps this process's user. A different user requires root.
   std::optional<process_user> user{};
-  int in = -1;  // the child's standard input; -1: empty
-  /// The kernel kills the child when the thread that started it ends, so that thread must live as
-  /// long as the child.
+  int in = -1;  // the child's standard input; with -1, empty input
+  /// The kernel kills the child when the thread that started it ends, so this thread must outlive
+  /// the child.
   bool dies_with_thread = false;
-  /// If true, SIGINT and SIGHUP stay ignored if they are ignored here (nohup, background jobs). All
-  /// other signals have their default action.
+  /// If true, the child ignores SIGINT and SIGHUP if this process does (nohup, background jobs).
+  /// All other signals have their default action.
   bool keeps_ignored_signals = false;
 };
 
 struct child {
   pid_t pid = 0;
-  file_descriptor out, err;  // read ends, non-blocking
+  file_descriptor out, err;  // non-blocking read ends of the pipes
 };
 
 /// @throws std::invalid_argument for an empty argv, a NUL byte, or a variable name with '=';
@@ -50,10 +50,11 @@ struct child {
 /// not exist, EACCES if it is not executable)
 child start_child(child_options const& options);
 
-/// Returns a shell's status for a command that cannot be started: 127 if not found, otherwise 126.
+/// Returns the exit status that a shell would report if the command cannot be started: 127 if it is
+/// not found, otherwise 126.
 int status_of_start_error(int error);
 
-/// Returns a name such as "SIGKILL", or "signal 40" if there is none.
+/// Returns a name such as "SIGKILL", or for example "signal 40" for a number without a name.
 std::string signal_name(int number);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Duties of PID 1 in a container, which inherits all orphans.
+// Tasks of PID 1 in a container, which adopts all orphans.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 namespace muster {
 
 /// Forks. The child continues as the program. PID 1 reaps orphans and forwards signals to the
-/// child, so it never consumes an exit status for which the program waits. Terminal signals reach
-/// both through their process group and are not forwarded.
+/// child, and leaves the exit statuses of the program's own children to the program. Terminal
+/// signals reach both processes through their process group, so PID 1 does not forward them.
 ///
-/// @return in PID 1, the program's exit status after the child has ended; nothing in the child
+/// @return in PID 1, the program's exit status once the child has exited; in the child, nothing
 /// @throws std::system_error if fork fails
 /// @pre No thread has been started.
 std::optional<int> run_as_init();

@@ -1,4 +1,4 @@
-// Splits a byte stream into lines. One thread.
+// Splits a byte stream into lines. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ class line_splitter {
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds stands_for{1};
 
-  /// `line` is called with each line without its newline, after applying `overwritten`. Lines
-  /// longer than `bytes_max` are split.
+  /// Calls `line` with each line without its newline, after applying `overwritten`. Splits lines
+  /// longer than `bytes_max`.
   explicit line_splitter(line_function line, std::size_t bytes_max = std::size_t{8} << 10)
       : line_(std::move(line)), bytes_max_(bytes_max) {}
 
@@ -31,7 +31,7 @@ class line_splitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// The last line may lack its newline.
+  /// Ends the stream. Its last line can lack a newline.
   void end() {
     if (!rest_.empty()) finish();
   }
@@ -39,7 +39,7 @@ class line_splitter {
   /// Returns whether an unfinished line has changed since its last report.
   bool stands() const { return changed_; }
   /// Reports an unfinished line, with a carriage return at its end, when `stands_for` has passed
-  /// since the first of these calls or its last report. The complete line is still reported later.
+  /// since its last report, or since the first call. The complete line is still reported later.
   void report_pending_line(clock::time_point now) {
     if (!changed_) return;
     if (since_ == clock::time_point{}) since_ = now;

@@ -1,5 +1,5 @@
-// Directories are removed under their lock. A new directory is therefore never removed, and two
-// processes never remove the same directory.
+// A process removes a directory only while it holds the directory's lock. A new directory is
+// therefore never removed, and two processes never remove the same directory.
 #include "base/process/private_temp_directory.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Returns whether the opened file still exists. It may have been removed before it was locked.
+// Returns whether the opened file still exists. Another process can remove the file before it is
+// locked.
 bool is_there(int fd) {
   struct stat about {};
   return ::fstat(fd, &about) == 0 && about.st_nlink > 0;
@@ -38,7 +39,8 @@ bool is_of_python(std::string const& name) {
          name.starts_with("muster-upload-");
 }
 
-// A directory without a lock is being created, or is from a version without locks.
+// Opens the directory's lock. A directory without a lock is still being created, or is from a
+// version without locks.
 file_descriptor open_lock(fs::path const& directory, bool of_python) {
   return file_descriptor(
       of_python ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -12,7 +12,7 @@
 namespace muster {
 
 /// Removes this user's directories whose owners were killed: directories whose name begins with
-/// `name`, and those of the Python package.
+/// `name`, and directories of the Python package.
 void remove_orphaned_directories(std::string const& name);
 
 class private_temp_directory {

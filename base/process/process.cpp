@@ -19,7 +19,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// A memory file lets the program read at its own pace.
+// Uses a memory file, so that the program can read at its own pace.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
@@ -32,7 +32,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// Stores at most twice the limit.
+// Keeps the end of the output. Stores at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)
@@ -97,7 +97,7 @@ class watch {
       if (fds[3].revents != 0) stop();
       if (steady::now() >= deadline_ && !on_deadline()) break;
     }
-    if (termed_) kill(-pid_, SIGKILL);  // kills processes of the group that ignored SIGTERM
+    if (termed_) kill(-pid_, SIGKILL);  // kills group members that ignored SIGTERM
     return {exit_code_of(pid_), std::move(tails_[0]).text(), std::move(tails_[1]).text()};
   }
 
@@ -115,7 +115,7 @@ class watch {
     kill(-pid_, SIGTERM);
     if (ended_) deadline_ = steady::now() + options_.kill_after;
   }
-  // Returns false if there is nothing left to wait for.
+  // Returns false if nothing remains to wait for.
   bool on_deadline() {
     if (!ended_) return false;
     kill(-pid_, SIGKILL);

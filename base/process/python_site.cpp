@@ -8,7 +8,8 @@ namespace muster {
 namespace {
 
 // jax.distributed.initialize() without arguments uses the first detected subclass of jax's
-// ClusterEnv. The module must not import jax, so it creates the class when the program imports jax.
+// ClusterEnv. The module must not import jax itself, so it creates the class when the program
+// imports jax.
 constexpr char const* rest_of_module = R"(
 class _JaxClusters:  # a finder: runs once, when jax imports its own clusters
     def find_spec(self, name, path=None, target=None):

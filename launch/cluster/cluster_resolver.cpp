@@ -20,8 +20,8 @@ std::string format_master(std::string const& rpc_layer, std::string const& addre
 
 std::string cluster_resolver::master(std::optional<std::string> type, std::optional<int> id,
                                      std::optional<std::string> layer) {
-  // cluster_spec() must be called first, because some resolvers determine this process's task from
-  // it.
+  // Calls cluster_spec() first, because some resolvers determine this process's task during this
+  // call.
   auto const spec = cluster_spec();
   auto const whose = type ? type : task_type();
   auto const which = id ? id : task_id();

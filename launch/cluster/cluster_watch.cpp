@@ -10,19 +10,19 @@ struct cluster_watch::state {
   state(std::shared_ptr<cluster_resolver> r, options o, handlers h, std::optional<cluster_spec> k)
       : resolver(std::move(r)), options_(o), handlers_(std::move(h)), last(std::move(k)) {}
 
-  // Immutable:
+  // Immutable members:
   std::shared_ptr<cluster_resolver> const resolver;
   options const options_;
   handlers const handlers_;
 
-  // The watch's thread uses the following members.
+  // Members that the thread uses without a lock:
   std::optional<cluster_spec> last;
   std::string last_failure;
   unsigned failures = 0;
 
   std::mutex mutex;
   std::condition_variable woken;
-  // `mutex` protects the following members.
+  // Members that `mutex` protects:
   bool stopping = false;
   bool wanted = false;
   bool telling = false;
@@ -33,7 +33,7 @@ struct cluster_watch::state {
   void tell(std::function<void()> const& handler);
 };
 
-/// Does nothing if the watch is stopping. stop() waits for the handler.
+/// Calls the handler unless the watch is stopping. stop() waits for the handler.
 void cluster_watch::state::tell(std::function<void()> const& handler) {
   {
     std::lock_guard const lock(mutex);
@@ -108,7 +108,7 @@ bool cluster_watch::stop(std::chrono::milliseconds patience) {
   auto const ended = state_->woken.wait_for(lock, patience, [&] { return state_->ended; });
   lock.unlock();
   if (!thread_.joinable()) return ended;
-  // A hanging resolver must not block the exit of the program.
+  // Detaches the thread, because a hanging resolver must not block the program's exit.
   if (ended)
     thread_.join();
   else

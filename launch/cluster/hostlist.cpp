@@ -74,7 +74,7 @@ class hostlist {
   }
 
   void check_name(std::string const& name) const {
-    constexpr std::size_t name_bytes_max = 253;  // limit of DNS names
+    constexpr std::size_t name_bytes_max = 253;  // maximum length of a DNS name
     if (name.size() > name_bytes_max)
       throw invalid(origin_ + ": the host " + quoted(name) + " has more than " +
                     std::to_string(name_bytes_max) + " bytes");

@@ -1,4 +1,4 @@
-// A second pass over the parsed text finds duplicate keys.
+// Finds duplicate keys in a second pass over the parsed text.
 #include "launch/cluster/json_text.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Parses JSON written by users and other programs. An error is one line with its position.
-// Duplicate keys are errors, because Boost.JSON would silently keep the last value.
+// Parses JSON written by users and other programs. Each error is one line that contains the
+// position. Duplicate keys are errors, because Boost.JSON would silently keep the last value.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -12,9 +12,9 @@ namespace json = boost::json;
 
 constexpr std::size_t json_bytes_max = 64 * 1024 * 1024;
 
-/// @param origin start of the error, for example "TF_CONFIG: not JSON at line 1, column 9: syntax
-/// error"
-/// @throws cluster_error invalid
+/// @param origin beginning of the error message, such as TF_CONFIG in "TF_CONFIG: not JSON at line
+///   1, column 9: syntax error"
+/// @throws cluster_error (invalid) if the text is malformed
 json::value parse_json(std::string_view text, std::string const& origin);
 /// Returns "an object", "a list", "a string", "a number", "true or false" or "null".
 std::string_view kind_name(json::value const& v);

@@ -112,7 +112,7 @@ resolver_kind const* resolver_kinds::find(std::string_view name) const {
   return found == kinds_.end() ? nullptr : &*found;
 }
 
-// A `+` is a separator only before a known kind, because file names can contain it.
+// Treats a `+` as a separator only before a known kind, because file names can contain a `+`.
 std::vector<std::string_view> resolver_kinds::members(std::string_view text) const {
   std::vector<std::string_view> all;
   std::size_t begin = 0, from = 0;

@@ -10,18 +10,20 @@
 
 namespace muster::cluster {
 
-/// Returns the text in quotes, fit for one terminal line: control characters as \xNN, at most 80
-/// bytes.
+/// Returns the text in quotes for one terminal line: control characters become \xNN, and the text
+/// has at most 80 bytes.
 std::string quoted(std::string_view text);
 std::string printable(std::string_view text);
-/// Returns for example "chief, worker", or "none". After 20 names, the list ends with "and 7 more".
+/// Returns a list such as "chief, worker", or "none". After 20 names, the list ends with, for
+/// example, "and 7 more".
 std::string listed(std::vector<std::string> const& names);
 
 bool has_control_character(std::string_view text);
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char at);
 
-/// Parses decimal digits only. Returns nullopt if the number is malformed or above `most`.
+/// Parses a text of only decimal digits. Returns nullopt if the number is malformed or greater than
+/// `most`.
 std::optional<int> parse_count(std::string_view text, int most);
 
 inline cluster_error invalid(std::string const& line) {

@@ -60,7 +60,7 @@ std::vector<int> tasks_of_hosts(environment_lookup const& environment,
 
 using places = std::vector<slurm_resolver::step::place>;
 
-/// Assigns ranks to hosts in turn. `together` is the number of consecutive ranks in each turn.
+/// Assigns ranks to hosts in turn. Each turn assigns `together` consecutive ranks to a host.
 places in_turns(std::vector<int> const& tasks_of_host, int together) {
   places all;
   std::vector<int> given(tasks_of_host.size(), 0);
@@ -76,7 +76,8 @@ places in_turns(std::vector<int> const& tasks_of_host, int together) {
 }
 
 places lay_out(environment_lookup const& environment, std::vector<int> const& tasks_of_host) {
-  // In "cyclic:block,NoPack", the first word applies to nodes, the rest to sockets and cores.
+  // The first word, such as cyclic in "cyclic:block,NoPack", applies to nodes, the rest to sockets
+  // and cores.
   auto const text = environment("SLURM_DISTRIBUTION").value_or("block");
   auto const word = text.substr(0, text.find_first_of(":,="));
   if (word == "block" || word == "*" || word.empty()) return in_turns(tasks_of_host, tasks_max);
@@ -112,7 +113,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   return s;
 }
 
-/// As in CUDA, the first invalid entry ends the list.
+/// Stops at the first invalid entry, as CUDA does.
 std::vector<std::string> visible_devices(std::string_view text) {
   std::vector<std::string> devices;
   for (auto const part : cluster::split(text, ',')) {

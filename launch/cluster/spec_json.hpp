@@ -9,8 +9,8 @@
 namespace muster::cluster {
 
 /// @param path position of the value in its text: "" or "cluster"
-/// @throws cluster_error invalid, for example "TF_CONFIG: cluster.worker[1] is a number, not a
-/// string such as \"host:2222\""
+/// @throws cluster_error (invalid), for example "TF_CONFIG: cluster.worker[1] is a number, not a
+///   string such as \"host:2222\""
 cluster_spec spec_from(json::value const& v, std::string const& origin, std::string const& path);
 
 }  // namespace muster::cluster

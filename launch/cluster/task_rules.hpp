@@ -1,4 +1,4 @@
-// Rules of cluster_rules.hpp that also apply to TF_CONFIG, with the caller's field names.
+// Rules that apply both to cluster_rules.hpp and to TF_CONFIG, with the caller's field names.
 #pragma once
 
 #include <optional>

@@ -6,8 +6,8 @@
 
 namespace muster::cluster {
 
-/// Reads at most json_bytes_max.
-/// @throws cluster_error missing, denied or invalid; the message names the file
+/// Returns the content, at most json_bytes_max bytes.
+/// @throws cluster_error (missing, denied or invalid) with a message that names the file
 std::string read_text_file(std::filesystem::path const& file);
 
 }  // namespace muster::cluster

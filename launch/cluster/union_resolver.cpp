@@ -10,7 +10,7 @@ namespace {
 using parts = std::vector<muster::cluster_spec>;
 
 bool dense_in_all(parts const& specs, std::string const& job) {
-  // An empty job is compatible with dense and sparse jobs.
+  // An empty job is compatible with both dense and sparse jobs.
   return std::all_of(specs.begin(), specs.end(), [&](muster::cluster_spec const& s) {
     return !s.has_job(job) || s.is_dense(job);
   });

@@ -6,8 +6,8 @@
 namespace muster::launch {
 namespace {
 
-// A relative directory would be resolved below the fork server's directory. An empty entry is also
-// relative.
+// Returns whether the variable has a relative or empty entry, which would be resolved below the
+// fork server's directory.
 bool has_relative_path(environment_map const& environment, char const* name) {
   auto const it = environment.find(name);
   if (it == environment.end() || it->second.empty()) return false;

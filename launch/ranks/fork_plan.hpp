@@ -1,5 +1,5 @@
-// Settings of a fork server for the ranks of an order, and the ranks that it cannot fork. Pure
-// function.
+// Pure function that determines the settings of a fork server for an order's ranks, and the ranks
+// that the server cannot fork.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace muster::launch {
 struct fork_plan {
   std::vector<std::string> interpreter;
   std::vector<std::string> modules;
-  environment_map environment;  // common to all ranks and to the next attempt
+  environment_map environment;  // variables that all ranks and the next attempt share
   std::optional<process_user> user{};
 
   bool operator==(fork_plan const&) const = default;
 };
 
 /// Returns nullopt if no rank can be forked. Sets `python` of each rank that can be forked, or
-/// `not_preloaded` to the reason why it cannot.
+/// `not_preloaded` to the reason why the rank cannot be forked.
 std::optional<fork_plan> plan_forks(start_order& order);
 
 }  // namespace muster::launch

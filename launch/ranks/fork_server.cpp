@@ -87,8 +87,8 @@ bool send_descriptors(int to, std::array<int, 4> const& fds) {
   return ::sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-// User code reports the PID, and signals are sent to its process group. The PID is therefore
-// accepted only if it is a child of this process; a fork becomes a child before it reports.
+// Returns whether the PID is a child of this process. User code reports the PID, and signals are
+// sent to its process group. A fork becomes a child before it reports.
 bool is_child(pid_t pid) {
   siginfo_t about{};
   return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -168,7 +168,7 @@ void fork_server::listen() {
   read_output(err_, err_lines_);
 }
 
-// Discards the output of modules. The last line explains why the process exited.
+// Discards the modules' output, except the last line, which explains why the process exited.
 void fork_server::read_output(asio::posix::stream_descriptor& from, line_splitter& lines) {
   auto& buffer = &from == &out_ ? out_buffer_ : err_buffer_;
   from.async_read_some(asio::buffer(buffer), [&, this](error_code error, std::size_t n) {
@@ -234,7 +234,7 @@ void fork_server::send_next() {
   }
 }
 
-// Closes the other side's descriptors here, so that reading ends when the rank exits.
+// Closes the other side's descriptors here, so that reads end when the rank exits.
 void fork_server::send(request_ptr const& r) {
   if (!why_not_.empty()) return finish(r, {});
   auto [own, others] = make_sockets(SOCK_STREAM);

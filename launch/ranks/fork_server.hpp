@@ -1,8 +1,8 @@
-// A Python process that has imported modules and forks ranks, so that they start without importing
-// them. The server has the permissions of the ranks. The forks are children of this process, which
-// reaps them. Owned by the rank launcher and used on its thread.
+// A Python process that imports modules and then forks ranks, so that the ranks start without
+// importing the modules. The server has the permissions of the ranks. The forks are children of
+// this process, which reaps them. The rank launcher owns it and uses it on its thread. States:
 //
-//   imports ──► ready ──► gone
+// imports ──► ready ──► gone
 //      └──────────────────► gone      why_not() returns the reason
 //
 // The server is killed with this process. Forked ranks are independent of it.
@@ -24,13 +24,13 @@
 
 namespace muster::launch {
 
-/// A fork that waits to start. If it is destroyed before let_go(), the fork exits.
+/// A fork that is waiting to start. If the object is destroyed before let_go(), the fork exits.
 struct forked_rank {
   child process;
   file_descriptor line;
 
-  /// Makes the fork run the program. Returns false if the fork has already exited; the program did
-  /// not run then.
+  /// Makes the fork run the program. Returns false if the fork has already exited without running
+  /// the program.
   bool let_go() const;
 };
 
@@ -38,14 +38,15 @@ class fork_server {
  public:
   using on_forked = std::function<void(std::optional<forked_rank>)>;  // nullopt if the fork failed
 
-  /// Errors of the interpreter or the modules are reported through why_not().
+  /// Reports errors of the interpreter or the modules through why_not().
   fork_server(boost::asio::io_context& io, fork_plan plan);
   fork_server(fork_server const&) = delete;
   ~fork_server();
 
   fork_plan const& plan() const { return plan_; }
   pid_t pid() const { return pid_; }
-  /// Returns an empty string while the server imports modules or can fork.
+  /// Returns the reason why the server cannot fork, or an empty string while it imports modules or
+  /// can fork.
   std::string const& why_not() const { return why_not_; }
   /// Returns whether the server was killed. A new server with the same plan may succeed.
   bool was_killed() const { return killed_; }
@@ -57,8 +58,8 @@ class fork_server {
   /// @pre The server has settled and role.python is set.
   void fork(rank_role const& role, on_forked done);
   void forget();
-  /// Handles the exit of a child that is about to be reaped. The end of the server's pipe is not
-  /// sufficient, because a process forked by an imported module can keep the pipe open.
+  /// Handles the exit of a child that is about to be reaped. The end of the server's pipe does not
+  /// prove the exit, because a process that an imported module has forked can keep the pipe open.
   void ended(pid_t pid);
 
  private:
@@ -87,7 +88,7 @@ class fork_server {
   bool is_ready_ = false, killed_ = false;
   std::string why_not_, last_error_;
   std::function<void()> on_settled_;
-  std::deque<request_ptr> waiting_;  // bounded by the ranks of an order
+  std::deque<request_ptr> waiting_;  // bounded by the number of ranks in an order
   std::set<request_ptr> asked_;
 };
 

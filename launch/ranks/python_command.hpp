@@ -1,4 +1,4 @@
-// Parses the command line of a Python program as the interpreter does. Pure function.
+// Pure function that parses the command line of a Python program as the interpreter does.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace muster::launch {
 
 struct python_command {
   std::vector<std::string> interpreter;
-  char mode = 's';  // s for a script, m for a module, c for code
+  char mode = 's';  // s means a script, m a module, c code
   std::vector<std::string> words;
 };
 
-/// @throws std::invalid_argument that explains why the program cannot run in a fork
+/// @throws std::invalid_argument with the reason why the program cannot run in a fork
 python_command python_command_of(std::vector<std::string> const& command);
 
 }  // namespace muster::launch

@@ -32,7 +32,8 @@ using boost::system::error_code;
 constexpr std::size_t order_bytes_max = std::size_t{64} << 20;
 constexpr std::chrono::seconds kill_patience{30};
 
-// Ranks must not inherit the pipe, because the worker waits until it is closed.
+// Prevents ranks from inheriting the pipe, because the worker waits until all writers have closed
+// it.
 file_descriptor own(int fd) {
   return opened(::fcntl(fd, F_DUPFD_CLOEXEC, 3), "the worker's line");
 }
@@ -117,7 +118,7 @@ class rank_launcher {
         forks ? forks_.get() : nullptr);
   }
 
-  // Called when no process of the ranks remains and all reports are queued.
+  // Called when all processes of the ranks have exited and all reports are queued.
   void over() {
     if (!keeps_fork_server_) return reports_.finish([this] { io_.stop(); });
     ranks_.reset();
@@ -163,8 +164,8 @@ class rank_launcher {
   report_line reports_;
   asio::steady_timer lease_, patience_;
   std::shared_ptr<fork_server> forks_;
-  std::unique_ptr<rank_set> ranks_;  // set from the start order until no process remains
-  // Start order that waits for these processes to end, with its stop orders.
+  std::unique_ptr<rank_set> ranks_;  // set from the start order until all processes have exited
+  // Start order that waits for the previous processes to exit, with its stop orders.
   std::optional<start_order> next_;
   std::vector<stop_order> next_stops_;
   bool keeps_fork_server_ = false;

@@ -1,19 +1,17 @@
 // The launcher of one attempt of a program on one host. Starts the ranks that a worker orders, and
-// reports when they end. Stops them on an order, when the worker's lease expires, or when the
-// worker or the supervisor exits. main() calls it once, in a process below a supervisor. The server
-// decides about failures and restarts.
+// reports when they end. Stops ranks on an order, when the worker's lease expires, or when the
+// worker or the supervisor exits. main() calls it once, in the child of a supervisor. The server
+// handles failures and restarts.
 //
-//   start order ──► ranks run ──► all ranks and their processes have ended ──► the process exits
-//
-// After an order with `preload`, the process keeps its fork server for the next attempt, until its
-// input ends or its lease expires.
+// The process exits when all ranks and their processes have ended. After an order with `preload`,
+// it keeps its fork server for the next attempt until its input ends or its lease expires.
 #pragma once
 
 #include "launch/supervision.hpp"
 
 namespace muster::launch {
 
-/// Number of the newest bytes of a rank's output that are kept.
+/// Number of newest bytes of a rank's output that are kept.
 constexpr std::uint64_t rank_log_bytes_max = std::uint64_t{64} << 20;
 
 /// Reads orders from standard input (rank_orders.hpp) and writes reports to standard output

@@ -84,7 +84,7 @@ plan_request plan_of(json::object const& start, environment_map inherited) {
   return p;
 }
 
-// Puts the module that registers the stack signal first in PYTHONPATH. The module also runs a
+// Puts the module that registers the stack signal first in PYTHONPATH. The module also runs the
 // user's module with the same name.
 void prepare_for_stacks(environment_map& environment, json::object const& stacks) {
   if (stacks.empty()) return;
@@ -105,7 +105,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
   prepare_for_stacks(r.program.environment, object(line, "stacks"));
-  // Two writers of steps would overwrite each other, so only one side writes them.
+  // Only one side writes steps, because two writers would overwrite each other's steps.
   auto const steps = text(line, "steps");
   r.step_pattern = text(start, "step_pattern");
   if (!steps.empty()) r.step_file = steps + name;

@@ -25,20 +25,20 @@ namespace muster::launch {
 
 struct rank_role {
   std::uint32_t rank = 0;
-  role program;           // program of the rank; its name is the rank's number
+  role program;           // program that runs as the rank; its name is the rank number
   bool own_cwd = false;   // whether the rank's directory must be created
-  std::string refusal{};  // reason why the rank cannot be started; can be empty
-  /// Set by plan_forks(): how a fork server starts the rank, or why no fork server does although it
-  /// was requested.
+  std::string refusal{};  // reason why the rank cannot be started; empty if it can be started
+  /// plan_forks() sets how a fork server starts the rank, or why no fork server starts it although
+  /// one was requested.
   std::optional<python_command> python{};
   std::string not_preloaded{};
-  /// If set, steps are parsed from the rank's output and written to the file.
+  /// If set, the launcher parses steps from the rank's output and writes the steps to the file.
   std::string step_pattern{}, step_file{};
 };
 
 struct start_order {
   std::vector<rank_role> ranks;
-  std::string logs;  // log directory; the output of rank 3 is in 3.log
+  std::string logs;  // log directory; for example, 3.log contains the output of rank 3
   std::chrono::milliseconds grace{};
   std::vector<std::string> preload{};  // modules that a fork server imports first
 };
@@ -55,8 +55,8 @@ struct rank_order {
   std::optional<std::chrono::steady_clock::time_point> lease_until{};
 };
 
-/// `inherited` contains variables that ranks inherit from the launcher.
-/// @throws std::exception that explains the error in the line or its cluster
+/// @param inherited variables that ranks inherit from the launcher
+/// @throws std::exception with a message about the error in the line or its cluster
 rank_order parse_order(std::string_view line, environment_map const& inherited);
 
 }  // namespace muster::launch

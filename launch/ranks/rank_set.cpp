@@ -112,7 +112,8 @@ void rank_set::fork(rank& r) {
   forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
 }
 
-// Executes a rank normally if it could not be forked. A fork exits if its rank was abandoned.
+// Executes the rank's program normally if the rank could not be forked. A fork exits if its rank
+// was abandoned.
 void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   if (!r.waits || (made && take(r, std::move(*made)))) return;
   auto role = std::move(*r.waits);
@@ -128,7 +129,8 @@ bool rank_set::take(rank& r, forked_rank made) {
   auto const is_it = [&made](auto const& other) {
     return other->process && other->process->pid() == made.process.pid;
   };
-  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // the reported PID is false
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // the reported PID belongs
+                                                                       // to a different rank
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {
@@ -160,7 +162,7 @@ void rank_set::ended(pid_t pid, int raw_status) {
   set_status(e, raw_status);
   r.end.exit_status = e.signal != 0 ? 0 : e.status;
   r.end.signal = e.signal;
-  // A shell returns 128 + SIGKILL for its command.
+  // For a killed command, a shell returns 128 + SIGKILL.
   if ((e.signal == SIGKILL || e.status == 128 + SIGKILL) && !r.end.stopped) {
     auto const now = oom_kills();
     r.end.out_of_memory = now > oom_kills_;
@@ -168,15 +170,15 @@ void rank_set::ended(pid_t pid, int raw_status) {
   }
   r.killing.cancel();
   r.process->ended();
-  // Remaining processes are killed immediately: after the lease has expired, there is no time to
-  // wait for processes that keep the pipes open.
+  // Kills remaining processes immediately: after the lease has expired, there is no time to wait
+  // for processes that keep the pipes open.
   if (std::none_of(ranks_.begin(), ranks_.end(), [](auto const& one) {
         return one->waits || (one->process && one->process->running());
       }))
     kill_rest();
 }
 
-// Kills processes that ranks left behind, except a fork server, which serves the next attempt.
+// Kills processes that ranks have left behind, except a fork server, which serves the next attempt.
 void rank_set::kill_rest() const {
   if (forks_ && forks_->pid() != 0)
     kill_orphans({forks_->pid()});

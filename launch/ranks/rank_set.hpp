@@ -1,5 +1,5 @@
-// The processes of one start order: starts or forks ranks, handles their exits, and kills them
-// after their grace period. Owned by the rank launcher and used on its thread.
+// The processes of one start order: starts or forks ranks, handles their exits, and kills ranks
+// after their grace period. The rank launcher owns it and uses it on its thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,7 +23,7 @@ class rank_set {
  public:
   struct callbacks {
     std::function<void(std::uint32_t rank, pid_t pid, std::string const& not_preloaded)> on_started;
-    /// Called when the rank's output is in its file. The last call is made when all processes that
+    /// Called when the rank's output is in its file. The last call occurs when all processes that
     /// ranks have started have exited.
     std::function<void(rank_end const& end)> on_ended;
     std::function<void()> on_all_ended;
@@ -31,16 +31,16 @@ class rank_set {
 
   /// Starts all ranks. Forks Python programs with `forks`, which can be nullptr and must outlive
   /// this object.
-  /// @throws std::runtime_error for the log directory; no rank has started then
+  /// @throws std::runtime_error if the log directory is unusable; no rank has started then
   rank_set(boost::asio::io_context& io, start_order order, callbacks c,
            fork_server* forks = nullptr);
   rank_set(rank_set const&) = delete;
   ~rank_set();
 
-  /// Handles the exit of a process that has not been reaped yet. Ignores processes that are not in
-  /// this set.
+  /// Handles the exit of a process that was not reaped yet. Ignores processes that are not in this
+  /// set.
   void ended(pid_t pid, int raw_status);
-  /// A later order can shorten the grace period but not extend it.
+  /// Signals ranks. A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
   /// Stops all ranks, with the grace period of the start order.
   void stop(int signal);
@@ -51,7 +51,7 @@ class rank_set {
   struct rank {
     explicit rank(boost::asio::io_context& io) : killing(io) {}
     rank_end end{};
-    std::unique_ptr<rank_role> waits;   // set while the rank waits for the fork server
+    std::unique_ptr<rank_role> waits;   // set while the rank is waiting for the fork server
     std::unique_ptr<step_lines> steps;  // nullptr if the program reports steps itself
     std::unique_ptr<task_process> process;
     boost::asio::steady_timer killing;
@@ -77,7 +77,7 @@ class rank_set {
   output output_;
   fork_server* const forks_;
   std::vector<std::unique_ptr<rank>> ranks_;
-  std::uint64_t oom_kills_;  // already counted
+  std::uint64_t oom_kills_;  // number of kills that were already counted
   std::size_t reported_ends_ = 0;
 };
 

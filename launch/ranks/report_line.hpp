@@ -24,17 +24,17 @@ struct rank_end {
   int exit_status = 0, signal = 0;
   std::string not_started{};  // reason; empty if the rank was started
   bool stopped = false, lease_ran_out = false, out_of_memory = false;
-  std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr and stdout
+  std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr and of stdout
 };
 
 class report_line {
  public:
   report_line(boost::asio::io_context& io, file_descriptor to);
 
-  /// Pending text is limited to two lines for each rank.
+  /// Reports a rank's start. Pending text is limited to two lines for each rank.
   void started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded);
   void ended(rank_end const& e);
-  /// Calls `done` when all reports were written, or the reader has closed the pipe.
+  /// Calls `done` when all reports were written, or when the reader has closed the pipe.
   void finish(std::function<void()> done);
 
  private:

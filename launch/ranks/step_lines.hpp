@@ -2,7 +2,7 @@
 // to the file that the worker reads (base/process/steps/step_layout.hpp). The file belongs to the
 // rank's user, who can truncate it at any time, so it is not mapped.
 //
-// Owned by rank_set and used on its thread.
+// rank_set owns it and uses it on its thread.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ namespace muster::launch {
 
 class step_lines {
  public:
-  /// Only this part of a line is searched.
+  /// Number of bytes at the beginning of a line that are searched for a step.
   static constexpr std::size_t line_bytes_max = std::size_t{4} << 10;
 
-  /// `pattern` is an RE2 expression whose first group is the number. `file` was created by the
-  /// worker. If either is invalid, no steps are read.
+  /// `pattern` is an RE2 expression whose first group is the step number. The worker has created
+  /// `file`. If `pattern` or `file` is invalid, no steps are read.
   step_lines(std::string const& pattern, std::string const& file);
   ~step_lines();
 
-  /// Ignores a step that equals the previous one.
+  /// Parses the step in a line. Ignores a step that equals the previous step.
   void take(std::string_view line);
 
  private:

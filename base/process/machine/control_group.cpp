@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t no_limit_from = std::uint64_t{1} << 60;
 
 // Visits the group and its ancestors. If a container's group appears as the root, the path is the
-// host's, and only the mount itself exists.
+// host's path, and only the mount point exists.
 template <class Look>
 void upwards(std::string const& mount, std::string path, Look const& look) {
   for (;;) {
@@ -73,7 +73,7 @@ void control_group::find_cpu(std::string const& mount, std::string path, bool se
       quota = leading_number(next_field(rest));
       period = leading_number(rest);
     } else {
-      quota = leading_number(read_small_file(at + "/cpu.cfs_quota_us"));  // -1: no limit
+      quota = leading_number(read_small_file(at + "/cpu.cfs_quota_us"));  // -1 means no limit
       period = leading_number(read_small_file(at + "/cpu.cfs_period_us"));
     }
     if (!quota || period.value_or(0) == 0) return;

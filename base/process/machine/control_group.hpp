@@ -1,5 +1,5 @@
-// Limits and usage of this process's control group, version 1 or 2. The tightest limit of the group
-// and its ancestors applies.
+// Limits and usage of this process's control group, version 1 or 2. Among the limits of the group
+// and its ancestors, the lowest applies.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace muster {
 
 class control_group {
  public:
-  /// @param root Prefix of /proc and /sys; set by tests.
+  /// @param root prefix of /proc and /sys, which only tests set
   explicit control_group(std::string const& root);
 
-  /// In bytes, if there is a limit.
+  /// Returns the limit in bytes, if any.
   std::optional<std::uint64_t> memory_limit() const { return memory_limit_; }
   /// Returns the bytes in use, excluding memory that the kernel can reclaim immediately.
   std::optional<std::uint64_t> memory() const;
-  /// In cores, if there is a limit.
+  /// Returns the limit in cores, if any.
   std::optional<double> cpu_limit() const { return cpu_limit_; }
   std::optional<double> cpu_seconds() const;
 

@@ -15,14 +15,14 @@
 namespace muster {
 namespace {
 
-// Maximum number of processes that are inspected for their memory.
+// Maximum number of processes whose memory is inspected.
 constexpr std::size_t processes_max = 32'768;
 
 double as_double(std::uint64_t n) {
   return static_cast<double>(n);
 }
 
-// Excludes partitions, and devices that are in memory or built on other devices.
+// Returns true for devices in memory, devices built on other devices, and optical or floppy drives.
 bool is_virtual(std::string_view disk) {
   for (std::string_view const prefix : {"loop", "ram", "zram", "dm-", "md", "sr", "fd"})
     if (disk.starts_with(prefix)) return true;
@@ -57,7 +57,7 @@ void add(std::optional<double>& to, double n) {
 
 std::optional<double> in_a_second(std::optional<double> now, std::optional<double> before,
                                   double seconds) {
-  // A smaller value means that a device was removed, or that another group is measured.
+  // A smaller value means that a device was removed, or that the measured group has changed.
   if (!now || !before || seconds <= 0 || *now < *before) return {};
   return (*now - *before) / seconds;
 }

@@ -1,5 +1,5 @@
 // Reads the values of base/machine.hpp. Rates are relative to the previous reading, so the first
-// reading contains no rates. Can block as long as the kernel or a driver does.
+// reading contains no rates. Can block while the kernel or a driver blocks.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class machine_reader {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Tests pass a prefix of /proc and /sys, and another driver library.
+  /// Tests pass a different prefix for /proc and /sys, and a different driver library.
   explicit machine_reader(std::string root = {}, char const* library = "libnvidia-ml.so.1");
 
   machine read(clock::time_point now = clock::now());

@@ -1,4 +1,4 @@
-// Reads the machine every 5 s on its own thread, because the kernel or a driver can hang.
+// Reads the machine state every 5 s on its own thread, because the kernel or a driver can hang.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,10 @@ class machine_watch {
  public:
   static constexpr std::chrono::milliseconds first{1'000}, every{5'000};
 
-  /// Calls `seen` on the thread, first after a second, and never after the destructor.
+  /// Calls `seen` on the thread, first after one second, and never after the destructor has
+  /// returned.
   explicit machine_watch(std::function<void(machine)> seen);
-  /// Does not wait for a reading that hangs: its thread is abandoned.
+  /// Abandons the thread if a reading hangs, instead of waiting for it.
   ~machine_watch();
   machine_watch(machine_watch const&) = delete;
 

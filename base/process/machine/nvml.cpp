@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// As in nvml.h, whose ABI is stable.
+// Struct from nvml.h, whose ABI is stable.
 struct utilization {
   unsigned gpu, memory;
 };

@@ -15,7 +15,7 @@ class nvml {
   nvml(nvml const&) = delete;
   ~nvml();
 
-  /// Returns at most machine::gpus_max GPUs. Can block as long as the driver does.
+  /// Returns at most machine::gpus_max GPUs. Can block while the driver blocks.
   std::vector<machine::gpu> look() const;
 
  private:

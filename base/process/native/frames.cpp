@@ -59,7 +59,7 @@ bool set_registers(Dwfl_Thread* thread, void* given) {
 constexpr Dwfl_Thread_Callbacks threads_by_sample{next_thread,   get_thread, read_memory,
                                                   set_registers, nullptr,    nullptr};
 
-// Separate debug files are not searched, because that could use the network.
+// Does not search for separate debug files, because the search could use the network.
 int no_other_file(Dwfl_Module*, void**, char const*, Dwarf_Addr, char const*, char const*,
                   GElf_Word, char**) {
   return -1;
@@ -75,7 +75,7 @@ int note_frame(Dwfl_Frame* frame, void* given) {
   Dwarf_Addr address = 0;
   bool is_exact = false;
   if (!w.pc(frame, &address, &is_exact) || address == 0) return DWARF_CB_ABORT;
-  // The return address can belong to the next line or function.
+  // Subtracts 1, because the return address can belong to the next line or function.
   w.addresses.push_back(is_exact ? address : address - 1);
   return w.addresses.size() < frame_finder::frames_max ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -169,7 +169,7 @@ std::optional<std::string> frame_finder::frame_text(walk& w, std::uint64_t addre
 std::optional<std::string> frame_finder::thread_text(walk& w, thread_sample const& t) {
   w.process->thread = &t;
   walked_thread seen{{}, calls_->dwfl_frame_pc};
-  // The result is ignored, because the function always reports an error at the last frame.
+  // Ignores the result, because the function always reports an error at the last frame.
   (void)calls_->dwfl_getthread_frames(w.files, t.thread, note_frame, &seen);
   if (seen.addresses.empty()) seen.addresses.push_back(t.counter);
   std::string frames;
@@ -204,7 +204,7 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
   auto left_out = s.left_out;
   auto const first = std::find_if(s.threads.begin(), s.threads.end(),
                                   [&s](auto const& t) { return t.thread == s.process; });
-  // Readers assume that the last thread listed is the first thread.
+  // Puts the first thread last, as readers expect.
   std::string said =
       "Thread (most recent call first):\n  in a system call that cannot be interrupted\n";
   if (first != s.threads.end()) {

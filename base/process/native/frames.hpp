@@ -1,8 +1,8 @@
 // Finds function names and lines for sampled threads in the debug tables of the mapped files. Uses
 // libdw of elfutils, loaded at first use.
 //
-// The owner of the process controls these files. Read another user's files only in a process
-// without further privileges. One thread.
+// The owner of the process controls these files. Read another user's files only in an unprivileged
+// process. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  // The oldest frames are omitted.
+  // Maximum number of frames per stack. The oldest frames are omitted.
   static constexpr std::size_t frames_max = 64;
   static constexpr std::size_t name_bytes_max = 200;
-  // Further names are not cached.
+  // Maximum number of cached names. Further names are not cached.
   static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");

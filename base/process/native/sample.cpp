@@ -1,7 +1,7 @@
-// Each sample uses its own thread, because ptrace belongs to a thread: when that thread ends, all
+// Each sample uses its own thread, because ptrace belongs to a thread: when this thread ends, all
 // threads that it stopped continue. A process cannot trace its own threads, so a temporary process
-// that shares its memory does. While a thread is stopped, nothing is allocated, because that thread
-// may hold the heap's lock.
+// that shares the memory traces them. While a thread is stopped, no code allocates memory, because
+// the stopped thread may hold the heap's lock.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -71,14 +71,14 @@ std::string content(std::string const& path, std::size_t most) {
   return text;
 }
 
-// Returns whether the thread is in an uninterruptible system call, where it cannot be stopped.
+// Returns whether the thread is in an uninterruptible system call, so that it cannot be stopped.
 bool is_in_kernel(std::string const& task) {
   auto const stat = content(task + "/stat", 1 << 10);
   auto const behind = stat.rfind(") ");
   return behind == std::string::npos || stat[behind + 2] == 'D' || stat[behind + 2] == 'Z';
 }
 
-// Returns false if the thread was stopped by a debugger, has ended, or did not stop in time.
+// Returns false if a debugger stopped the thread, or the thread has ended or did not stop in time.
 bool await_stop(pid_t thread, clock::time_point until) {
   for (;;) {
     int status = 0;
@@ -87,7 +87,7 @@ bool await_stop(pid_t thread, clock::time_point until) {
     if (got < 0 && errno != EINTR) return false;
     if (clock::now() >= until) return false;
     timespec const soon{
-        0, 20'000};  // polls, because only waitpid reports the stop, and it has no timeout
+        0, 20'000};  // polls, because only waitpid reports the stop, and waitpid has no timeout
     ::nanosleep(&soon, nullptr);
   }
 }
@@ -171,11 +171,13 @@ process_sample sample_own(clock::time_point until) {
   own_look look{&s, until};
   constexpr std::size_t stack_size = std::size_t{256} << 10;
   auto const stack = std::make_unique<char[]>(stack_size);
-  // Ends without a signal, so that no other code that waits for children receives it.
+  // The process ends without a signal, so that other code that waits for children does not receive
+  // its exit.
   auto const looker = ::clone(look_from_outside, stack.get() + stack_size,
                               CLONE_VM | CLONE_FS | CLONE_FILES, &look);
   if (looker > 0) {
-    ::prctl(PR_SET_PTRACER, looker, 0, 0, 0);  // needed where only ancestors may trace a process
+    ::prctl(PR_SET_PTRACER, looker, 0, 0, 0);  // needed on systems where only ancestors can trace a
+                                               // process
     look.may_begin = true;
     while (::waitpid(looker, nullptr, __WALL) < 0 && errno == EINTR) {
     }

@@ -1,4 +1,5 @@
-// Numbers have the native representation, because both ends are the same program on one machine.
+// Numbers have the native representation, because writer and reader are the same program on one
+// machine.
 #include <cstring>
 
 #include "base/process/native/thread_samples.hpp"

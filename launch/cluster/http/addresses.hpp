@@ -1,4 +1,5 @@
-// Task addresses: host and port, with IPv6 in brackets. Pure functions. Errors begin with `origin`.
+// Pure functions for task addresses: host and port, with IPv6 in brackets. Error messages begin
+// with `origin`.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 namespace muster::cluster {
 
 /// Returns for example "10.0.0.1:8470" or "[fd00::1]:8470".
-/// @throws cluster_error invalid if the port is not within 1…65535, or the host is malformed
+/// @throws cluster_error (invalid) if the port is not from 1 to 65535, or the host is malformed
 std::string host_port(std::string const& host, std::int64_t port, std::string const& origin);
 
 /// Parses "host", "host:1", "[fd00::1]:1", "[fd00::1]" or "fd00::1", with or without "grpc://".

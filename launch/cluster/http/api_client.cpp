@@ -43,15 +43,15 @@ std::string text_at(json::object const& o, std::string_view key) {
   return found && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-/// Allows http:// only for addresses on this machine.
+/// Rejects http:// URLs of other machines, because a token would be sent unencrypted.
 void keep_token_secret(std::string const& url) {
   auto const target = muster::parse_http_url(url);
   if (target && !target->tls && !is_loopback(target->host))
     throw invalid(url + ": a token can be sent only over https://");
 }
 
-/// Returns `message`, `error.message`, `error_description` or `error` of the body, otherwise its
-/// first line. At most 300 bytes, on one line.
+/// Returns `message`, `error.message`, `error_description` or `error` of the body, otherwise the
+/// body's first line. Returns one line of at most 300 bytes.
 std::string service_message(std::string const& body) {
   boost::json::error_code ec;
   auto const parsed = boost::json::parse(body, ec);

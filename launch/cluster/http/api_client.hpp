@@ -1,5 +1,5 @@
-// Queries an HTTP service about a cluster: JSON answers, a bearer token, limits of time and size,
-// and retries. Errors are cluster_error with the URL, the status and the service's message.
+// Queries an HTTP service about a cluster, with JSON answers, a bearer token, retries, and limits
+// on time and size. Errors are cluster_error with the URL, the status and the service's message.
 //
 // Not thread-safe. Blocks for at most `api_limits::total` plus the time to get a token.
 #pragma once
@@ -22,10 +22,12 @@ constexpr std::size_t api_answer_bytes_max = 16 * 1024 * 1024;
 struct api_service {
   std::string ca_file = {};  // CA file for https://; if empty, the system's CAs are used
   bool verify = true;
-  /// Called before each try, so that a renewed token is used. If empty, no token is sent.
+  /// Called before each attempt, so that the client uses renewed tokens. If empty, the client sends
+  /// no token.
   std::function<std::string()> token = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Returns a hint how to fix this status, which is appended to the error; can be empty.
+  /// Returns a hint for fixing an error with this status. The hint is appended to the error; it can
+  /// be empty.
   std::function<std::string(unsigned status)> remedy = {};
   api_limits limits = {};
   time_source time = real_time();
@@ -35,10 +37,10 @@ struct api_request {
   std::string method = "GET";
   std::string url;
   std::string body = {};
-  /// If false, the request is sent only once.
+  /// If false, the client sends the request only once.
   bool again = true;
   std::string content_type = "application/json";
-  /// If true, the body is secret and is sent only over https:// or to this machine.
+  /// If true, the body is secret, and the client sends it only over https:// or to this machine.
   bool secret = false;
 };
 
@@ -47,17 +49,18 @@ class api_client {
   explicit api_client(api_service service);
 
   /// Returns the final answer with any status, after retries for 429, 5xx and lost connections.
-  /// @throws cluster_error unreachable if there is no answer, denied for a rejected server
-  /// certificate, invalid for the URL, the CA file, or a token that would be sent unencrypted
+  /// @throws cluster_error with code unreachable if there is no answer, denied if the server
+  ///   certificate is rejected, or invalid if the URL or the CA file is invalid or the token would
+  ///   be sent unencrypted
   muster::http_response send(api_request const& request);
 
   /// Returns the JSON of a 2xx answer.
-  /// @throws cluster_error denied for 401 and 403, missing for 404 and 410, unreachable for 429 and
-  ///   5xx, invalid for other statuses
+  /// @throws cluster_error with code denied for 401 and 403, missing for 404 and 410, unreachable
+  ///   for 429 and 5xx, or invalid for other statuses
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// Checks the status of an answer, like ask(), for callers that inspect the answer first.
+  /// Checks the status of an answer as ask() does, for callers that inspect the answer first.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

@@ -49,7 +49,7 @@ void set_task(cluster_resolver& r, resolver_arguments const& a) {
   if (auto const id = a.number("task_id", 0, highest_index)) r.task_id(id);
 }
 
-/// Parses for example {"worker": ["app=a", "app=b"], "ps": "app=c"}.
+/// Parses selectors, for example {"worker": ["app=a", "app=b"], "ps": "app=c"}.
 std::map<std::string, std::vector<std::string>> selectors_from(std::string const& text) {
   auto const origin = std::string("kubernetes: jobs");
   auto const parsed = cluster::parse_json(text, origin);

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After an earlier restart, the host would run out of memory again.
+/// Period after an out-of-memory error during which a restarted host would run out of memory again.
 constexpr std::chrono::seconds oom_cool_down{90};
 
 constexpr milliseconds last_question{5'000};
@@ -28,7 +28,7 @@ std::vector<std::string> endpoints_of(json_place const& node) {
   std::vector<std::string> all;
   for (auto const& e : node.items_of("networkEndpoints"))
     all.push_back(host_port(e.at("ipAddress").text(), port_of(e), e.where()));
-  // Answers of the oldest APIs contain a single endpoint outside of the list.
+  // The oldest APIs return a single endpoint outside the list.
   if (auto const ip = node.text_of("ipAddress"); all.empty() && !ip.empty())
     all.push_back(host_port(ip, port_of(node), node.where()));
   if (all.size() > tpu_endpoints_max)
@@ -84,7 +84,7 @@ api_service cloud_tpu_client::service() const {
   return {.limits = options_.limits, .time = options_.time};
 }
 
-// Each query needs a new client, because the service closes idle connections.
+// Creates a client for each query, because the service closes idle connections.
 api_client cloud_tpu_client::make_client(api_limits const& limits) {
   auto s = credentials_->sign_in(options_.token_file, "tpu.nodes.get");
   s.limits = limits;
@@ -95,7 +95,7 @@ std::string cloud_tpu_client::find_api() {
   if (options_.discovery_url.empty()) return options_.api_url + "/" + options_.api_version + "/";
   auto const url =
       filled(filled(options_.discovery_url, "{api}", "tpu"), "{apiVersion}", options_.api_version);
-  api_client client(service());  // discovery documents are public
+  api_client client(service());  // no token, because discovery documents are public
   auto const document = client.get(url);
   json_place const top(document, url);
   auto root = top.at("rootUrl").text();

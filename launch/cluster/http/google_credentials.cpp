@@ -22,12 +22,12 @@ constexpr auto file_name = "application_default_credentials.json";
 constexpr auto google_token_url = "https://oauth2.googleapis.com/token";
 constexpr auto scope = "https://www.googleapis.com/auth/cloud-platform";
 constexpr auto jwt_grant = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// Maximum that Google accepts.
+/// Maximum lifetime that Google accepts.
 constexpr std::chrono::seconds jwt_lasts{3600};
 
 using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-/// By default, OpenSSL would ask for a passphrase on the terminal.
+/// Returns no passphrase. By default, OpenSSL would ask for one on the terminal.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }
@@ -37,7 +37,7 @@ key_ptr read_key(std::string const& pem, std::string const& origin) {
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, &no_passphrase, nullptr) : nullptr,
               &EVP_PKEY_free);
-  ERR_clear_error();  // the thread's TLS code would otherwise read earlier errors
+  ERR_clear_error();  // prevents the thread's TLS code from reading earlier errors
   if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
     throw invalid(origin + " is not an RSA key in PEM form without a passphrase");
   return key;
@@ -65,8 +65,8 @@ std::string rs256(std::string const& text, EVP_PKEY* key, std::string const& ori
 
 /// Returns header.claims.signature (RFC 7515, 7519), each in URL-safe base64. Adds "alg" and "typ"
 /// to `header`.
-/// @throws cluster_error invalid if the key is not an RSA key in PEM form, or needs a passphrase;
-///   begins with `origin` and never contains the key
+/// @throws cluster_error (invalid) if the key is not an RSA key in PEM form, or needs a passphrase;
+///   the message begins with `origin` and never contains the key
 std::string signed_jwt(json::object header, json::object const& claims,
                        std::string const& private_key_pem, std::string const& origin) {
   auto const key = read_key(private_key_pem, origin);
@@ -132,7 +132,7 @@ std::optional<google_credentials::key_file> google_credentials::find_file() cons
       folder = home + "/.config/gcloud";
     if (folder.empty()) return {};
     path = folder + "/" + file_name;
-    std::error_code unreadable;  // ignored, as in gcloud's own libraries
+    std::error_code unreadable;  // ignored, as in gcloud's libraries
     if (!std::filesystem::is_regular_file(path, unreadable)) return {};
   }
   try {

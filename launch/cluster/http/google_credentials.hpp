@@ -1,9 +1,11 @@
 // Application-default credentials for Google's APIs, used if no token is configured. The
-// credentials are the file in GOOGLE_APPLICATION_CREDENTIALS, or the file of `gcloud auth
-// application-default login`, or the machine's service account from the metadata server.
+// credentials are the file in GOOGLE_APPLICATION_CREDENTIALS, or the file of
+// `gcloud auth application-default login`, or the machine's service account from the metadata
+// server.
 //
-// The file is read whenever a token is requested; tokens are cached until shortly before they
-// expire. Not thread-safe; blocks up to `api_limits`. Errors never contain the file's content.
+// token() reads the file at each call; tokens are cached until shortly before they expire. Not
+// thread-safe; blocks at most for the time in `api_limits`. Errors never contain the file's
+// content.
 #pragma once
 
 #include <optional>
@@ -19,15 +21,15 @@ class google_credentials {
   google_credentials(environment_lookup environment, google_metadata& metadata, api_limits limits,
                      time_source time);
 
-  /// @throws cluster_error denied if the file is missing or unreadable, or the account is refused
-  /// @throws cluster_error invalid if the file is malformed or of an unknown kind
-  /// @throws cluster_error like api_client and google_metadata
+  /// @throws cluster_error with code denied if the file is missing or unreadable, or the account is
+  ///   rejected; with code invalid if the file is malformed or of an unknown kind
+  /// @throws cluster_error for the same reasons as api_client and google_metadata
   std::string token();
 
   /// Returns an authenticated service, which this object must outlive. Uses the token in
   /// `token_file`. If `token_file` is empty, uses these credentials and the project that pays for
   /// the user's requests.
-  /// @param right permission that errors mention
+  /// @param right the permission that error messages mention
   api_service sign_in(std::string const& token_file, std::string const& right);
 
  private:

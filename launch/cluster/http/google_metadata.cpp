@@ -9,10 +9,10 @@ namespace muster::cluster {
 namespace {
 
 constexpr auto flavor_header = "Metadata-Flavor";
-/// The server on the machine answers immediately, so silence means that there is none.
+/// Short time limits, because a server on this machine would answer immediately.
 constexpr std::chrono::milliseconds try_max{2000}, total_max{10'000};
 
-/// Tokens that expire sooner are not cached.
+/// Minimum remaining lifetime of a cached token.
 constexpr std::chrono::seconds reserve{60};
 constexpr std::chrono::seconds age_max{24 * 3600};
 

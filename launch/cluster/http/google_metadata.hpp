@@ -1,5 +1,5 @@
-// Client of the metadata server of a Google Cloud machine, which provides the machine's properties
-// and the tokens of its service account. The server is at GCE_METADATA_HOST or GCE_METADATA_IP, by
+// Client of a Google Cloud machine's metadata server, which provides the machine's properties and
+// the tokens of its service account. The server is at GCE_METADATA_HOST or GCE_METADATA_IP, by
 // default metadata.google.internal. Not thread-safe.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace muster::cluster {
 
-/// An OAuth token, cached until shortly before it expires.
+/// An OAuth token that is cached until shortly before it expires.
 class access_token {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -19,7 +19,7 @@ class access_token {
   bool is_valid_at(time_point now) const { return !text_.empty() && now < until_; }
   std::string const& text() const { return text_; }
   /// Parses {"access_token": "…", "expires_in": 3599}.
-  /// @throws cluster_error missing or invalid; the message names the member
+  /// @throws cluster_error (missing or invalid) with a message that names the member
   void take(json_place const& answer, time_point now);
 
  private:
@@ -31,8 +31,8 @@ class google_metadata {
  public:
   google_metadata(environment_lookup const& environment, api_limits limits, time_source time);
 
-  /// @throws cluster_error missing if the server does not have the value; unreachable if there is
-  ///   no metadata server
+  /// @throws cluster_error with code missing if the server does not have the value, or unreachable
+  ///   if there is no metadata server
   std::string get(std::string const& path);
 
   std::string project() { return get("project/project-id"); }

@@ -1,5 +1,5 @@
 // A JSON value in an answer, with its path. Errors are cluster_error with the path. Refers to the
-// JSON and does not own it. Any thread.
+// JSON and does not own it. Thread-safe.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -15,11 +15,11 @@ namespace muster::cluster {
 
 class json_place {
  public:
-  /// @param origin start of each error, usually the URL
+  /// @param origin beginning of each error message, usually the URL
   json_place(boost::json::value const& value, std::string origin)
       : value_(&value), origin_(std::move(origin)) {}
 
-  /// @throws cluster_error missing, also for null: "https://…/nodes/n:
+  /// @throws cluster_error (missing), also if the value is null, for example "https://…/nodes/n:
   ///   networkEndpoints[0].ipAddress is missing"
   json_place at(std::string_view key) const;
   std::optional<json_place> find(std::string_view key) const;
@@ -29,10 +29,10 @@ class json_place {
 
   std::vector<std::pair<std::string, json_place>> members_of(std::string_view key) const;
 
-  // These functions throw cluster_error invalid, for example "https://…: items[3].status.phase is a
-  // number, not a string"
+  // These functions throw cluster_error (invalid), for example "https://…: items[3].status.phase is
+  // a number, not a string".
   std::string text() const;
-  /// Also accepts strings, because some services send them.
+  /// Also accepts a string, because some services send numbers as strings.
   std::int64_t number() const;
 
   /// Returns "" if the member is missing.

@@ -18,7 +18,7 @@ namespace cluster {
 struct kubernetes_pod {
   std::string name_space, name, phase, pod_ip, host_ip;
   bool ending = false;
-  std::string hostname = {};  // if empty, the pod's name is used
+  std::string hostname = {};  // if empty, the pod's name applies
   /// {"GPU", 8} for a container limited to nvidia.com/gpu: 8.
   std::map<std::string, int> accelerators = {};
 };
@@ -55,15 +55,16 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
   return all;
 }
 
-/// A listing can expire while its pages are read. The listing is then restarted, at most this many
-/// times.
+/// Maximum number of times that a listing is restarted. A listing can expire while its pages are
+/// read.
 constexpr int restarts_max = 3;
 constexpr unsigned gone = 410;
 
 /// Returns the pods in the API's order.
 /// @param name_space namespace; "*" means all namespaces
-/// @throws cluster_error missing or invalid if the answer is malformed, or there are more pods than
-///   a cluster can have; otherwise like api_client
+/// @throws cluster_error (missing or invalid) if the answer is malformed, or there are more pods
+///   than a cluster can have
+/// @throws cluster_error for the same reasons as api_client
 std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string const& server,
                                                  std::string const& name_space,
                                                  std::string const& selector) {
@@ -246,8 +247,8 @@ std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<s
   return all;
 }
 
-// Off the cluster, the environment variables describe a different machine. A pod's name is unique
-// only within its namespace.
+// Returns no predicate off the cluster, where the environment variables describe a different
+// machine. Compares namespaces too, because a pod's name is unique only within its namespace.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
     return [](pod const&) { return false; };

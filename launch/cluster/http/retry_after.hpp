@@ -1,4 +1,4 @@
-// Parses times of HTTP services. Pure functions.
+// Pure functions that parse times in HTTP answers.
 #pragma once
 
 #include <chrono>

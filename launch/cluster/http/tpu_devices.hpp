@@ -1,5 +1,5 @@
-// The number of TPU cores of a host, from device names or from the API's description of a node.
-// Pure functions. Errors begin with `origin`.
+// Pure functions that return the number of TPU cores of a host, from device names or from the API's
+// description of a node. Error messages begin with `origin`.
 #pragma once
 
 #include <map>
@@ -10,23 +10,24 @@
 
 namespace muster::cluster {
 
-/// Cores by host, from names such as "/job:worker/replica:0/task:3/device:TPU:7".
+/// Cores of each host, from names such as "/job:worker/replica:0/task:3/device:TPU:7".
 struct tpu_devices {
   std::map<int, std::vector<int>> cores_of_host;
   int total = 0;
 
-  /// Returns 0 without TPUs.
+  /// Returns 0 if there are no TPUs.
   /// @throws cluster_error invalid if hosts have different numbers
   int per_host() const;
 };
 
 tpu_devices find_tpu_devices(std::vector<std::string> const& names);
 
-/// Returns the cores of all hosts: the number in a type such as "v3-32" or "v5litepod-16".
+/// Returns the total number of cores of all hosts: the number in a type such as "v3-32" or
+/// "v5litepod-16".
 /// @throws cluster_error invalid if there is no number
 int cores_of_type(std::string const& type, std::string const& origin);
-/// Returns the cores of a topology such as "2x2x4". `generation` has the API's form, for example
-/// "V4".
+/// Returns the number of cores of a topology such as "2x2x4". `generation` has the API's form, for
+/// example "V4".
 int cores_of_topology(std::string const& generation, std::string const& topology,
                       std::string const& origin);
 

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds lookup_time{10};
 
 /// Returns the local address of the route to `address` ("10.0.0.1:8470"). Connecting a UDP socket
 /// sends no packets.
-/// @throws cluster_error unreachable if there is no route or the name is unknown
+/// @throws cluster_error (unreachable) if there is no route or the name is unknown
 std::string local_address_towards(std::string const& address) {
   auto const port = address.substr(address.rfind(':') + 1);
   auto const found =
@@ -68,7 +68,7 @@ tpu_resolver::tpu_resolver(environment_lookup environment, options o)
 
 std::string const& tpu_resolver::coordinator(std::string const& endpoint) {
   if (!coordinator_.empty()) return coordinator_;
-  // The metadata server returns the machine's address. In Kubernetes, this is the address of the
+  // Asks the metadata server for the machine's address. In Kubernetes, this is the address of the
   // node, not of the pod.
   auto const ip =
       tpu_.name().by_api() ? tpu_.metadata().local_ip() : local_address_towards(endpoint);
@@ -129,7 +129,7 @@ int tpu_resolver::listed_cores() {
     }
 }
 
-// Uses a TPU VM's metadata: the type of the whole TPU and its comma-separated hosts.
+// Uses a TPU VM's metadata: the type of the whole TPU, and a comma-separated list of its hosts.
 int tpu_resolver::local_cores() {
   auto& metadata = tpu_.metadata();
   auto const type = metadata.get("instance/attributes/accelerator-type");

@@ -1,5 +1,5 @@
-// Error of finding or describing a cluster: one line that names the variable, URL or field, and the
-// fix if known.
+// Error while finding or describing a cluster: one line that names the variable, URL or field, and
+// the fix if known.
 #pragma once
 
 #include <stdexcept>
@@ -12,9 +12,9 @@ class cluster_error : public std::runtime_error {
   enum class code {
     invalid,      // a text, a field or a combination of values is invalid
     missing,      // a variable, job, task or object does not exist
-    not_ready,    // the object exists, and will be usable later
+    not_ready,    // the object exists and will be usable later
     denied,       // credentials are missing or insufficient
-    unreachable,  // no answer, an incomplete answer, or a timeout
+    unreachable,  // the service gave no answer or an incomplete answer, or timed out
   };
 
   cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}

@@ -14,8 +14,8 @@
 
 namespace muster {
 
-/// Looks up an environment variable. Replaceable, so that tests and `muster run` need not change
-/// the process's environment.
+/// Looks up an environment variable. The function is replaceable, so that tests and `muster run`
+/// need not change the process's environment.
 using environment_lookup = std::function<std::optional<std::string>(std::string const& name)>;
 environment_lookup process_environment();
 
@@ -26,13 +26,14 @@ class cluster_resolver {
   /// Returns an empty spec if the program runs alone.
   virtual muster::cluster_spec cluster_spec() = 0;
 
-  /// Returns for example "grpc://10.0.0.1:8470" for the given task, or for this process's task.
-  /// Without a layer, returns only the address. Returns "" if the task is unknown.
+  /// Returns for example "grpc://10.0.0.1:8470" for the given task or for this process's task. If
+  /// the RPC layer is empty, returns only the address. Returns "" if the task is unknown.
   virtual std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                              std::optional<std::string> rpc_layer = {});
 
   /// Returns accelerators by kind, for example {"GPU", 4}, of the given task or of all tasks.
-  /// Counts the devices of list_devices(); without them, the result is empty.
+  /// Counts devices with the function set by list_devices(); without this function, the result is
+  /// empty.
   virtual std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                                       std::optional<int> id = {});
 
@@ -41,8 +42,8 @@ class cluster_resolver {
     lister_ = std::move(lister);
   }
 
-  // Returns or sets this process's task; nullopt if unknown. A value that was set overrides the
-  // resolver.
+  // Returns or sets this process's task, or nullopt if unknown. A value that was set overrides the
+  // resolver's value.
   virtual std::optional<std::string> task_type() { return task_type_; }
   virtual std::optional<int> task_id() { return task_id_; }
   virtual void task_type(std::optional<std::string> type) { task_type_ = std::move(type); }
@@ -60,13 +61,13 @@ class cluster_resolver {
   std::function<std::vector<std::string>()> lister_;
 };
 
-/// Counts devices by kind, the last part of their name, without CPUs and XLA_CPUs. With a type and
-/// an ID, counts only devices of that task.
+/// Counts devices by kind, the last part of their name. Excludes CPUs and XLA_CPUs. With a type and
+/// an ID, counts only devices of this task.
 std::map<std::string, int> count_accelerators(std::vector<std::string> const& devices,
                                               std::optional<std::string> const& type = {},
                                               std::optional<int> id = {});
 
-/// Returns "grpc://host:1", or the address if the layer is empty.
+/// Returns for example "grpc://host:1", or only the address if the layer is empty.
 std::string format_master(std::string const& rpc_layer, std::string const& address);
 
 }  // namespace muster

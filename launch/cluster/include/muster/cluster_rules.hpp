@@ -2,8 +2,8 @@
 // in it.
 //
 // Pure functions. The allowed jobs (roles) are chief, worker, ps and evaluator. An empty spec means
-// that the program runs alone. The spec may omit an evaluator. All functions throw cluster_error
-// invalid.
+// that the program runs alone. The spec may omit an evaluator. All functions can throw
+// cluster_error (invalid).
 #pragma once
 
 #include <optional>
@@ -15,10 +15,11 @@
 namespace muster {
 
 /// Checks that these jobs can be combined (at most one chief and one evaluator) and contain the
-/// task. Without a type, only the spec is checked; without an ID, any index is valid.
+/// task. If there is no type, checks only the spec; if there is no ID, accepts any index.
 void validate_cluster(cluster_spec const& spec, std::optional<std::string> const& task_type = {},
                       std::optional<int> task_id = {});
-/// Additionally requires at least one worker, one ps, and a task type.
+/// Checks a cluster as validate_cluster() does, and additionally requires at least one worker, one
+/// ps, and a task type.
 void validate_parameter_server_cluster(cluster_spec const& spec,
                                        std::optional<std::string> const& task_type,
                                        std::optional<int> task_id = {});
@@ -35,15 +36,16 @@ std::string coordination_leader(cluster_spec const& spec);
 
 /// Returns the number of training tasks: chief and workers. For an evaluator, returns the number of
 /// evaluators, at least one.
-/// @throws cluster_error invalid for other types
+/// @throws cluster_error (invalid) for other types
 int worker_count(cluster_spec const& spec, std::string const& task_type);
-/// Returns the position among the training tasks: the chief is 0, workers follow. An evaluator has
-/// its own index.
+/// Returns the task's position among the training tasks: 0 for the chief, then the workers. For an
+/// evaluator, returns its own index.
 int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int task_id);
 int task_count(cluster_spec const& spec, std::string_view task_type);
 
-/// Returns the part of the cluster visible to this task's server: evaluators for an evaluator, all
-/// other tasks for other types. This prevents work from being placed on an evaluator by mistake.
+/// Returns the part of the cluster that this task's server can see: all evaluators for an
+/// evaluator, all other tasks for other types. This prevents work from being placed on an evaluator
+/// by mistake.
 cluster_spec split_for_evaluator(cluster_spec const& spec, std::string_view task_type);
 
 }  // namespace muster

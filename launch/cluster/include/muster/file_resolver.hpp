@@ -14,15 +14,15 @@ class file_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
-    /// If empty, addresses have no prefix.
+    /// Prefix of addresses. If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 
   file_resolver(std::filesystem::path file, options o);
   explicit file_resolver(std::filesystem::path file) : file_resolver(std::move(file), {}) {}
 
-  /// @throws cluster_error missing if the file does not exist, denied if it is not readable,
-  ///   invalid if it is not a regular file or malformed
+  /// @throws cluster_error with code missing if the file does not exist, denied if it is not
+  ///   readable, or invalid if it is malformed or not a regular file
   muster::cluster_spec cluster_spec() override;
 
  private:

@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Value and keys of a resolver's text; contains only keys of its kind.
+/// Value and keys in a resolver's text. Contains only keys that the kind accepts.
 class resolver_arguments {
  public:
   resolver_arguments(std::string kind, std::string value, std::map<std::string, std::string> keys,
@@ -30,18 +30,19 @@ class resolver_arguments {
         keys_(std::move(keys)),
         environment_(std::move(environment)) {}
 
-  /// Returns the text before the keys. It is empty if and only if the kind takes no value.
+  /// Returns the text before the keys. The text is empty if and only if the kind takes no value.
   std::string const& value() const { return value_; }
   environment_lookup const& environment() const { return environment_; }
 
   std::optional<std::string> text(std::string const& key) const;
   std::string text_or(std::string const& key, std::string const& fallback) const;
-  /// @throws cluster_error invalid if the value is not an integer from `least` to `most`
+  /// @throws cluster_error (invalid) if the value is not an integer from `least` to `most`
   std::optional<int> number(std::string const& key, int least, int most) const;
-  /// @throws cluster_error invalid if the value is not true or false
+  /// @throws cluster_error (invalid) if the value is neither true nor false
   std::optional<bool> flag(std::string const& key) const;
 
-  /// Returns for example "slurm: port_base: 'x' is not a number from 1 to 65535".
+  /// Returns an error with a message such as "slurm: port_base: 'x' is not a number from 1 to
+  /// 65535".
   cluster_error invalid_value_error(std::string const& key, std::string const& what) const;
   [[deprecated("use invalid_value_error")]] cluster_error wrong(std::string const& key,
                                                                 std::string const& what) const {
@@ -63,22 +64,23 @@ struct resolver_key {
 struct resolver_kind {
   std::string name;
   std::string help;
-  /// Placeholder of the value, for example "FILE"; empty if the kind takes no value.
+  /// Placeholder for the value in help texts, for example "FILE". Empty if the kind takes no value.
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
-  /// Reason why `make` is missing, used as the error text. This kind accepts any keys.
+  /// Reason why `make` is missing, used as the error message. A kind with a reason accepts any
+  /// keys.
   std::string unavailable = {};
 };
 
 class resolver_kinds {
  public:
-  /// Limits for the text and for the members of a union. Above a limit, cluster_error invalid is
-  /// thrown.
+  /// Limits on the text and on the number of members of a union. Beyond a limit, cluster_error
+  /// (invalid) is thrown.
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 
-  /// Replaces a kind with the same name.
+  /// Adds a kind, or replaces the kind with the same name.
   void add(resolver_kind kind);
   std::vector<resolver_kind> const& all() const { return kinds_; }
 
@@ -94,14 +96,14 @@ class resolver_kinds {
   std::vector<resolver_kind> kinds_;
 };
 
-/// Returns simple, file, tf-config, slurm and sagemaker, which do not use the network.
+/// Returns the kinds simple, file, tf-config, slurm and sagemaker, which do not use the network.
 resolver_kinds local_resolver_kinds();
 
-/// Creates a resolver of a local kind. Programs with more kinds use their own table.
+/// Creates a resolver of a local kind. Programs with more kinds should use their own table.
 std::shared_ptr<cluster_resolver> make_resolver(
     std::string_view text, environment_lookup const& environment = process_environment());
 
-/// Returns the position of a character outside of JSON strings, objects and lists, or npos.
+/// Returns the first position of a character outside of JSON strings, objects and lists, or npos.
 std::size_t find_outside_json(std::string_view text, char wanted, std::size_t from = 0);
 
 }  // namespace muster

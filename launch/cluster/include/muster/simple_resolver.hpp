@@ -8,13 +8,13 @@ namespace muster {
 class simple_resolver : public cluster_resolver {
  public:
   struct options {
-    /// Result of master() if no type and ID are given.
+    /// Result of master() if neither type nor ID is given.
     std::string master = {};
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
     std::map<std::string, int> num_accelerators = {};
-    /// If empty, addresses have no prefix.
+    /// Prefix of addresses. If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 

@@ -21,21 +21,21 @@ struct tf_config {
   std::optional<std::string> task_type;
   /// A string of digits is converted to a number.
   std::optional<int> task_index;
-  /// An empty string differs from a missing one.
+  /// nullopt means a missing layer, which differs from an empty layer.
   std::optional<std::string> rpc_layer;
   std::optional<std::string> environment;
   std::optional<std::string> session_master;
-  /// Whether the text contains `cluster`, and whether it contains a nonempty `task`.
+  /// Whether the text contains `cluster`, and whether it contains a `task` that is not empty.
   bool has_cluster = false;
   bool has_task = false;
 
-  /// Checks the form of each field. Ignores other keys.
+  /// Checks the type of each field. Ignores unknown keys.
   static tf_config parse(std::string_view text);
   /// Returns an empty configuration if TF_CONFIG is not set.
   static tf_config from(environment_lookup const& environment);
 
-  /// Checks that the fields are consistent. The type of a task is a job of the cluster or
-  /// evaluator; its index is an index of that job. There is at most one chief.
+  /// Checks that the fields are consistent. The type of a task must be evaluator or a job of the
+  /// cluster; its index must be an index of this job. There must be at most one chief.
   void check() const;
 };
 

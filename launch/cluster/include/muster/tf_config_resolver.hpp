@@ -12,7 +12,7 @@ class tf_config_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::optional<std::string> rpc_layer = {};
-    /// Replaces the environment in TF_CONFIG, which applies only to the coordinator.
+    /// Replaces the field `environment` of TF_CONFIG, which applies only to the coordinator.
     std::string environment = {};
   };
 
@@ -25,7 +25,7 @@ class tf_config_resolver : public cluster_resolver {
   /// Returns `session_master` if it is set. Returns "" if there is at most one task.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
-  /// Without a type and an ID, returns the accelerators of this process's task.
+  /// Returns the accelerators of this process's task if neither type nor ID is given.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 

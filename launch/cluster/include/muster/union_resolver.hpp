@@ -17,15 +17,15 @@ class union_resolver : public cluster_resolver {
     std::optional<std::string> rpc_layer = {};
   };
 
-  /// @throws cluster_error invalid if there is no resolver, or if a resolver is nullptr
+  /// @throws cluster_error (invalid) if there is no resolver, or if a resolver is nullptr
   union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers, overrides o);
   explicit union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers)
       : union_resolver(std::move(resolvers), {}) {}
 
-  /// Concatenates jobs that are dense in all specs, in their order. If a job is sparse in one spec,
-  /// indices are kept and duplicates are invalid.
+  /// Concatenates jobs that are dense in all specs, in the order of the resolvers. If a job is
+  /// sparse in any spec, its indices are kept, and duplicate indices are invalid.
   muster::cluster_spec cluster_spec() override;
-  /// Returns the master of the given task, or the first resolver's master.
+  /// Returns the master address of the given task, or the first resolver's master address.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},

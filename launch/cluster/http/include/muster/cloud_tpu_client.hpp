@@ -1,5 +1,5 @@
-// A Google Cloud TPU, as reported by the Cloud TPU API and the TPU's hosts. Only the project, the
-// zone and a token are cached. Not thread-safe.
+// A Google Cloud TPU, as reported by the Cloud TPU API and the TPU's hosts. Caches only the
+// project, the zone and a token. Not thread-safe.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -34,7 +34,7 @@ struct tpu_node {
                                        // created
   std::vector<tpu_symptom> symptoms;
 
-  /// Older APIs report no state, which counts as READY.
+  /// Returns true for READY, and for older APIs, which report no state.
   bool is_ready() const { return state.empty() || state == "READY"; }
   bool is_healthy() const { return is_ready() && health == "HEALTHY"; }
 };
@@ -49,11 +49,11 @@ class cloud_tpu_client {
     std::string api_url = "https://tpu.googleapis.com";
     std::string api_version = "v2";
     /// URL of a discovery document that contains the address of the API; "{api}" and "{apiVersion}"
-    /// are replaced. TPU_API_DISCOVERY_URL in the environment overrides it. If empty, `api_url` is
-    /// used.
+    /// are replaced. The environment variable TPU_API_DISCOVERY_URL overrides this URL. If empty,
+    /// `api_url` is used.
     std::string discovery_url = {};
     std::string token_file = {};  // if empty, application-default credentials are used
-    /// Port on which hosts accept requests for another version.
+    /// Port on which hosts accept requests for a different version.
     int version_port = 8475;
     /// Whether a host that ran out of memory makes the TPU unrecoverable.
     bool runtime_oom_exit = true, hbm_oom_exit = true;
@@ -70,16 +70,17 @@ class cloud_tpu_client {
   tpu_name const& name() const { return name_; }
   google_metadata& metadata() { return *metadata_; }
 
-  /// Works only for names that the API knows.
-  /// @throws cluster_error `Could not lookup TPU metadata from name "n": …`, with the code of the
-  ///   cause
+  /// Returns the node. The TPU must have a name that the API knows.
+  /// @throws cluster_error with the message `Could not lookup TPU metadata from name "n": …` and
+  ///   the cause's error code
   tpu_node node() { return node(options_.limits); }
   /// Returns the node if it is READY or, as in older APIs, has no state.
-  /// @throws cluster_error not_ready: `TPU "n" is not yet ready; state: "CREATING"`
+  /// @throws cluster_error (not_ready) with the message
+  ///   `TPU "n" is not yet ready; state: "CREATING"`
   tpu_node ready_node();
 
-  /// Returns the address of each host, such as "10.0.0.1:8470", and nothing for `local`. Throws the
-  /// same errors as ready_node().
+  /// Returns the address of each host, such as "10.0.0.1:8470". Returns an empty list for `local`.
+  /// Throws the same errors as ready_node().
   std::vector<std::string> endpoints();
 
   // These functions return nullopt if the API does not know the TPU, or does not report the value.
@@ -94,13 +95,15 @@ class cloud_tpu_client {
   bool recoverable(tpu_node const& n) const;
 
   /// Polls the state every `interval`. The last query can exceed the timeout by 5 s.
-  /// @throws cluster_error not_ready: `Timed out waiting for TPU "n" to become healthy` with the
-  ///   last state; invalid if the API does not know the TPU
+  /// @throws cluster_error (not_ready) with the message
+  ///   `Timed out waiting for TPU "n" to become healthy` and the last state
+  /// @throws cluster_error (invalid) if the API does not know the TPU
   void wait_for_healthy(std::chrono::milliseconds timeout = std::chrono::seconds(1200),
                         std::chrono::milliseconds interval = std::chrono::seconds(30));
 
-  /// Requests another version from every host. Queries all hosts before it throws the first error.
-  /// @throws cluster_error missing if a host does not support it
+  /// Requests a different version from every host. Queries all hosts before it throws the first
+  /// error.
+  /// @throws cluster_error (missing) if a host does not support this request
   void configure_version(std::string const& version, restart how = restart::always);
   /// Returns nullopt if the first host does not report its version.
   std::optional<std::string> current_version();

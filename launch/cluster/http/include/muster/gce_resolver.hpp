@@ -1,5 +1,5 @@
-// The tasks of a cluster are the running machines of a Google Compute Engine instance group, sorted
-// by name.
+// Treats the running machines of a Google Compute Engine instance group as the tasks of a cluster,
+// sorted by name.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -16,7 +16,7 @@ class api_client;
 
 class gce_resolver : public cluster_resolver {
  public:
-  /// Machines per page, and maximum number of pages.
+  /// Number of machines per page, and maximum number of pages.
   static constexpr int page_size = 500;
   static constexpr int pages_max = 2000;
 
@@ -25,12 +25,14 @@ class gce_resolver : public cluster_resolver {
     std::string zone = {};     // if empty, read from the metadata server
     std::string region = {};   // set for a regional group, which has no zone
     std::string instance_group;
-    /// Expected number of machines; 0 accepts any number. Any other number is the error not_ready.
+    /// Expected number of machines. Any other number causes the error not_ready; 0 accepts any
+    /// number.
     int tasks = 0;
     int port = 8470;
     std::string task_type = "worker";
     int task_id = 0;
-    /// The task ID is the index of this machine, whose name is read from the metadata server.
+    /// Whether the task ID is the index of this machine. The machine's name is read from the
+    /// metadata server.
     bool find_own = false;
     std::string rpc_layer = "grpc";
     std::string api_url = "https://compute.googleapis.com/compute/v1";
@@ -40,17 +42,16 @@ class gce_resolver : public cluster_resolver {
     cluster::time_source time = cluster::real_time();
   };
 
-  /// @throws cluster_error invalid without a group, or with a zone and a region
+  /// @throws cluster_error (invalid) without a group, or if both a zone and a region are set
   gce_resolver(environment_lookup environment, options o);
 
-  /// @throws cluster_error not_ready if the group has no running machine, or not the expected
-  ///   number
-  /// @throws cluster_error missing if the group does not exist
-  /// @throws cluster_error denied or unreachable, depending on the API's answer
+  /// @throws cluster_error with code not_ready if the group has no running machine or not the
+  ///   expected number, missing if the group does not exist, or denied or unreachable, depending on
+  ///   the API's answer
   muster::cluster_spec cluster_spec() override;
 
   using cluster_resolver::task_type;
-  /// @throws cluster_error invalid always, because all machines belong to the job in the options
+  /// @throws cluster_error (invalid) always, because all machines belong to the job in the options
   void task_type(std::optional<std::string> type) override;
   using cluster_resolver::task_id;
   std::optional<int> task_id() override;

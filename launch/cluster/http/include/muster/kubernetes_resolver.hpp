@@ -1,9 +1,9 @@
-// The tasks of a cluster are pods selected by labels and sorted by name.
+// Treats pods, selected by labels and sorted by name, as the tasks of a cluster.
 //
 // Within a pod, the service account provides the API server and the credentials; elsewhere, the
-// options do. Tokens and CAs are read at each query, because they are renewed. A pod identifies its
-// own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. HOSTNAME is the name of a
-// plain pod, and job-index in an indexed Job.
+// options provide both. Tokens and CAs are read at each query, because the cluster renews them. A
+// pod identifies its own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. HOSTNAME
+// is the pod's name, or job-index in an indexed Job.
 //
 // Link muster::cluster_http, which is not part of muster::client.
 #pragma once
@@ -22,26 +22,26 @@ struct kubernetes_pod;
 
 class kubernetes_resolver : public cluster_resolver {
  public:
-  /// Where this program runs. `automatic` means off the cluster if a server is given.
+  /// Where this program is running. `automatic` means off the cluster if a server is given.
   enum class location { automatic, within_cluster, off_cluster };
   /// Parses "within-cluster", "off-cluster" or "auto".
-  /// @throws cluster_error invalid
+  /// @throws cluster_error (invalid) for other text
   static location parse_location(std::string_view text);
 
   struct options {
     /// Label selectors of each job. Tasks are numbered by selector, in this order.
     std::map<std::string, std::vector<std::string>> jobs = {{"worker", {"job-name=tensorflow"}}};
-    /// Expected number of pods; 0 accepts any number. Any other number is the error not_ready.
+    /// Expected number of pods. Any other number causes the error not_ready; 0 accepts any number.
     int tasks = 0;
     int port = 8470;
-    /// "*" means all namespaces. If empty, the pod's own namespace is used, or "default" off the
-    /// cluster.
+    /// Namespace of the pods; "*" means all namespaces. If empty, the pod's own namespace is used,
+    /// or "default" off the cluster.
     std::string name_space = {};
-    bool host_ip = false;  // uses the address of the node instead of the pod
-    /// If true, "w-10" follows "w-2". If false, names are compared as strings.
+    bool host_ip = false;  // whether to use the address of the node instead of the pod
+    /// If true, "w-10" follows "w-2". If false, names are compared character by character.
     bool natural_order = true;
-    /// Ignores pods that have ended. Otherwise they are errors, as are all pods that are not
-    /// running.
+    /// Whether to ignore pods that have ended. If false, such pods are errors, as are all pods that
+    /// are not running.
     bool skip_finished = false;
     std::string rpc_layer = "grpc";
 
@@ -57,24 +57,24 @@ class kubernetes_resolver : public cluster_resolver {
     cluster::time_source time = cluster::real_time();
   };
 
-  /// @throws cluster_error invalid if options contradict each other
+  /// @throws cluster_error (invalid) if options contradict each other
   kubernetes_resolver(environment_lookup environment, options o);
 
-  /// @throws cluster_error not_ready if a pod is not running, a job has no pod, or the number
-  ///   differs from the expected one
-  /// @throws cluster_error denied for a rejected token or missing permissions
-  /// @throws cluster_error missing outside of a pod, unreachable if there is no answer
+  /// @throws cluster_error with code not_ready if a pod is not running, a job has no pod, or the
+  ///   number of pods differs from the expected number; denied for a rejected token or missing
+  ///   permissions; missing outside of a pod; or unreachable if there is no answer
   muster::cluster_spec cluster_spec() override;
 
-  // Returns the value that was set or that the last cluster_spec() found. Calls cluster_spec() if
+  // Returns the ID that was set or that the last cluster_spec() found. Calls cluster_spec() if
   // needed.
   using cluster_resolver::task_id;
   using cluster_resolver::task_type;
   std::optional<std::string> task_type() override;
   std::optional<int> task_id() override;
 
-  /// Returns the limits of the pods' containers, for example {"GPU", 8} for nvidia.com/gpu: 8. If
-  /// list_devices() is set, counts the listed devices instead. Queries the API server.
+  /// Returns the accelerator limits of the pods' containers, for example {"GPU", 8} for
+  /// nvidia.com/gpu: 8. If list_devices() is set, counts the listed devices instead. Queries the
+  /// API server.
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
@@ -87,7 +87,7 @@ class kubernetes_resolver : public cluster_resolver {
                           std::string const& selector) const;
   cluster::api_service service(access const& a) const;
   std::string address(pod const& p) const;
-  /// Returns a predicate that is true for the pod of this program.
+  /// Returns a predicate that is true for this program's pod.
   std::function<bool(pod const&)> find_self() const;
 
   environment_lookup const environment_lookup_;

@@ -1,5 +1,5 @@
-// Clocks, delays and randomness of resolvers, which tests can replace. The functions are called on
-// the resolver's thread.
+// Clocks, delays and randomness of resolvers, which tests can replace. The resolver calls the
+// functions on its thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ struct time_source {
   std::function<std::chrono::steady_clock::time_point()> now;
   std::function<std::chrono::system_clock::time_point()> wall;
   std::function<void(std::chrono::milliseconds)> wait;
-  /// Returns a number from 0 up to 1, for jitter.
+  /// Returns a random number in [0, 1) for jitter.
   std::function<double()> chance;
 };
 

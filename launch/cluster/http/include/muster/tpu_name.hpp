@@ -1,4 +1,4 @@
-// Determines the TPU from the program's settings or the environment. Pure function.
+// Pure function that determines the TPU from the program's settings or the environment.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace muster::cluster {
 
 struct tpu_name {
   std::string name;
-  bool local = false;                  // whether the TPU consists of this machine's chips
-  std::vector<std::string> endpoints;  // set instead of a name, so no lookup is needed
+  bool local = false;                  // true if the TPU consists of this machine's chips
+  std::vector<std::string> endpoints;  // set instead of a name; no lookup is then needed
   std::string project, zone;
 
-  /// Existing server, "localhost:8470" or "/bns/…"; returned unchanged.
+  /// Address of an existing server, such as "localhost:8470" or "/bns/…". Returned unchanged.
   std::string master = {};
 
   /// Returns whether TensorFlow would report the environment "google": there is no cluster to find
@@ -25,14 +25,14 @@ struct tpu_name {
 };
 
 constexpr int tpu_port = 8470;
-/// Maximum number of endpoints in one text.
+/// Maximum number of endpoints in the text.
 constexpr std::size_t tpu_endpoints_max = 100'000;
 
 /// Returns the TPU in `given`, or in KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG, in
 /// this order. Accepted forms are `local`, localhost:PORT, /bns/…, a name, or comma-separated
 /// addresses, of which the first begins with grpc://.
-/// @throws cluster_error missing without a name, invalid if `given` does not have exactly one
-///   entry, or the name is malformed
+/// @throws cluster_error with code missing if there is no name, or invalid if `given` does not have
+///   exactly one entry or the name is malformed
 tpu_name find_tpu(std::optional<std::vector<std::string>> const& given,
                   environment_lookup const& environment);
 
