@@ -20,7 +20,7 @@ std::uint64_t peer_network(std::span<unsigned char const> address);
 template <class Connection>
 class half_open_table {
  public:
-  /// Position of a connection in the table. A default-constructed place is empty.
+  /// Position of a connection in the table; empty by default.
   struct place {
     std::uint64_t network = 0;
     std::uint64_t number = 0;
@@ -35,7 +35,6 @@ class half_open_table {
     by_network_[network].emplace(p.number, &c);
     return p;
   }
-  /// Has no effect on an empty place.
   void remove(place& p) {
     if (p.number == 0) return;
     all_.erase(p.number);

@@ -19,7 +19,7 @@ struct host_port {
               std::string(behind.starts_with(':') ? behind.substr(1) : std::string_view())};
     }
     auto const colon = text.find(':');
-    // Text with several colons and no brackets is an IPv6 address without a port.
+    // Several colons without brackets mean an IPv6 address without a port.
     if (colon == text.npos || text.find(':', colon + 1) != text.npos)
       return {std::string(text), {}};
     return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};

@@ -1,5 +1,5 @@
 // Errors caused by a full disk: RESOURCE_EXHAUSTED plus a flag, because HTTP has a separate status
-// code (507) for a full disk.
+// code (507).
 #pragma once
 
 #include <string>

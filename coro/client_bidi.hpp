@@ -45,15 +45,15 @@ class client_bidi {
     return await_rpc(engine_, starting_, &context_, begin);
   }
 
-  // Completes with false if the call has ended; the caller should then call finish().
+  // Completes with false if the call has ended; call finish() afterwards.
   // @pre The call was started. `response` outlives the read.
   [[nodiscard]] task<bool> read(Response& response) {
     auto begin = [s = stream_.get(), &response](void* tag) { s->Read(&response, tag); };
     return await_rpc(engine_, reading_, &context_, begin);
   }
 
-  // Encodes `request` when the task is first awaited; the caller can change `request` afterwards.
-  // Completes with false if the call has ended.
+  // Encodes `request` when the task is first awaited; `request` can change afterwards. Completes
+  // with false if the call has ended.
   // @pre The call was started, and writes_done() has not been called.
   [[nodiscard]] task<bool> write(Request const& request) {
     auto begin = [s = stream_.get(), &request](void* tag) { s->Write(request, tag); };

@@ -44,7 +44,7 @@ task<bool> event::suspend() {
                                                                          asio::use_awaitable);
 }
 
-// If set() is called again before the waiter resumes, the waiter is not woken a second time.
+// Further calls to set() before the waiter resumes cause no second wake-up.
 void event::wake() {
   if (!waiter_ || std::exchange(waking_, true)) return;
   engine_.post([this] {

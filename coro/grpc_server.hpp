@@ -81,9 +81,9 @@ class grpc_server {
   [[nodiscard]] virtual start_result start();
 
   // Refuses new calls, waits up to `grace` for running calls, then cancels them. Completes when all
-  // calls have ended; the caller should then call engine.close(). Handlers must return when their
-  // operations fail. A handler that is waiting for other events must be woken by its on_cancel hook
-  // or by cancelling its task_group. Cannot fail or be cancelled. Must be called once.
+  // calls have ended; call engine.close() afterwards. Handlers must return when their operations
+  // fail. A handler that is waiting for other events must be woken by its on_cancel hook or by
+  // cancelling its task_group. Cannot fail or be cancelled. Must be called once.
   [[nodiscard]] virtual task<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }

@@ -26,14 +26,14 @@ class basic_mailbox {
   // While the mailbox contains `items_max` items, push() refuses and push_wait() blocks.
   explicit basic_mailbox(std::size_t items_max) : items_max_(items_max) {}
 
-  // Adds an item without blocking.
+  // Never blocks.
   [[nodiscard]] push_result push(Item&& item) {
     std::lock_guard lock(mutex_);
     if (closed_ || items_.size() >= items_max_) return {};
     return append(std::move(item));
   }
 
-  // Adds an item. Blocks while the mailbox is full.
+  // Blocks while the mailbox is full.
   // @pre The caller is not on the consumer's thread.
   [[nodiscard]] push_result push_wait(Item&& item) {
     std::unique_lock lock(mutex_);

@@ -36,8 +36,8 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
     return await_rpc(s().engine, s().reading, &s().context, start);
   }
 
-  // Encodes `response` when the task is first awaited; the caller can change `response` afterwards.
-  // Completes with true when gRPC can accept the next message, or with false if the call has ended.
+  // Encodes `response` when the task is first awaited; `response` can change afterwards. Completes
+  // with true when gRPC can accept the next message, or with false if the call has ended.
   [[nodiscard]] task<bool> write(Response const& response) {
     check(!s().finish_started, "a write must not be started after finish()");
     auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };

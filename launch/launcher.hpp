@@ -44,8 +44,8 @@ std::vector<int> free_ports(std::size_t count);
 /// Returns the exit status: 0 after success, the status of the first failure (128 + n after signal
 /// n), or 127 if the command was not found. SIGINT, SIGTERM and SIGHUP of the supervisor are
 /// forwarded and end the run; a second signal kills all processes. SIGUSR1 and SIGUSR2 are
-/// forwarded. When run() returns, no process remains. After a stop signal before the start, returns
-/// 128 + n without starting a process.
+/// forwarded. No process remains afterwards. After a stop signal before the start, returns 128 + n
+/// and starts nothing.
 /// @throws std::runtime_error, std::system_error before any program has started, and exceptions
 ///   from `roles`
 int run(launch_options options);

@@ -1,5 +1,4 @@
-// Pure functions that determine the programs that a run starts on this machine, and the environment
-// of each program.
+// Pure functions that determine a run's programs on this machine, and their environment.
 #pragma once
 
 #include <map>

@@ -92,8 +92,7 @@ sigset_t set_of(std::initializer_list<int> numbers) {
   return all;
 }
 
-// Excludes signals that were ignored at the start, so that they stay ignored (nohup, background
-// jobs of a shell).
+// Signals that were ignored at the start stay ignored (nohup, background jobs of a shell).
 sigset_t signals_of_supervisor() {
   auto all = set_of({SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2});
   for (int const n : {SIGINT, SIGHUP, SIGTSTP}) {

@@ -16,8 +16,8 @@ namespace muster::launch {
 struct split_result {
   /// Exit status of the run. Set only in the supervisor, after the run.
   std::optional<int> over{};
-  /// Pipe from the supervisor, used in the launcher. Each byte is a signal that the supervisor
-  /// received. End of file means that the supervisor has exited.
+  /// Pipe from the supervisor to the launcher. Each byte is a signal that the supervisor received.
+  /// End of file means that the supervisor has exited.
   file_descriptor line{};
   /// An eventfd, used in the launcher. The launcher must write to it when it starts reading `line`.
   /// Until then, the supervisor kills the launcher at a second stop signal.

@@ -108,7 +108,7 @@ void task_process::wait_for_rest() {
   });
 }
 
-// Reads only the output that is available now, because other processes write any later output.
+// Reads only output that is available now; other processes write later output.
 void task_process::drain(reader& r) {
   constexpr std::size_t bytes_max = std::size_t{4} << 20;
   r.pipe.non_blocking(true);

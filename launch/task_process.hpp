@@ -24,7 +24,6 @@ class task_process {
  public:
   /// Longer lines are split into parts of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
-  /// Number of last lines of each stream to keep for the summary.
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;
 

@@ -1,7 +1,7 @@
 // Queue of messages that a stream still has to send. New entries are added to the last message
 // while an earlier message is being written. A message contains up to 1000 entries and 256 KiB; a
-// larger entry gets its own message. Messages are reused. Owned by a stream and used only on its
-// thread.
+// larger entry gets its own message. Messages are reused. A stream owns the queue and uses it only
+// on its thread.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class outbox {
   static constexpr std::size_t entries_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
-  /// Returns the message to which the caller appends one entry of about `bytes` bytes. Valid until
-  /// the next call.
+  /// Returns the message to which the caller appends one entry of about `bytes` bytes. The
+  /// reference is valid until the next call.
   Message& add_entry(std::size_t bytes) {
     if (parts_.empty() || parts_.back()->sealed ||
         (!grouped_ &&
@@ -76,7 +76,7 @@ class outbox {
   };
 
   /// Removes and returns the oldest message.
-  /// @pre Not empty.
+  /// @pre The queue is not empty.
   std::unique_ptr<part> take_front() {
     auto taken = std::move(parts_.front());
     parts_.pop_front();

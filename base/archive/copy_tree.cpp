@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shares the contents by copy-on-write. Returns false if the file system does not support it.
+// Returns false if the file system does not support copy-on-write.
 bool clone_file(fs::path const& from, fs::path const& to) {
   file_descriptor const source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat about {};

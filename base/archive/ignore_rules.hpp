@@ -1,4 +1,4 @@
-// Ignore rules in.gitignore format. The last matching rule decides; "!" reverts earlier rules. A
+// Ignore rules in .gitignore format. The last matching rule decides; "!" reverts earlier rules. A
 // pattern with a trailing "/" matches only directories. Any other "/" anchors the pattern to the
 // file's directory. "*" matches within a name, "**" across names. Not thread-safe.
 #pragma once
@@ -15,8 +15,8 @@ class ignore_rules {
   /// Adds the lines of an ignore file in `directory`, a path relative to the root. An empty path
   /// means the root. The rules apply below `directory`.
   void add(std::string const& directory, std::string_view lines);
-  /// Returns whether to ignore a path. The path is relative to the root, with "/" as separator. The
-  /// caller must not ask about contents of ignored directories.
+  /// Returns whether to ignore a path. The path is relative to the root, with "/" as separator.
+  /// Must not be called for contents of ignored directories.
   bool ignore(std::string_view path, bool is_directory) const;
 
   std::size_t size() const { return rules_.size(); }

@@ -1,6 +1,6 @@
 // Packs a directory into a gzipped tar whose bytes depend only on names, contents, links and
-// executable bits. Excludes `.git`, special files, and entries that.musterignore files list,
-// or.gitignore files if the root has no.musterignore. Thread-safe; blocks on disk access.
+// executable bits. Excludes `.git`, special files, and entries that .musterignore files list, or
+// .gitignore files if the root has no .musterignore. Thread-safe; blocks on disk access.
 #pragma once
 
 #include <cstddef>

@@ -110,7 +110,6 @@ class unpacker {
     }
   }
 
-  // Shortens a name for an error that other users can read.
   static std::string in_short(std::string const& name) {
     return "'" + shortened(to_utf8(name), shown_bytes_max) + "'";
   }

@@ -22,8 +22,8 @@ struct unpacked_tree {
   std::uint64_t bytes = 0;
 };
 
-/// Unpacks a tar file, plain or compressed with gzip or zstd, into `to`. `to` must be an empty
-/// directory to which no other process writes.
+/// Unpacks a tar file, plain or compressed with gzip or zstd, into `to`, an empty directory to
+/// which no other process writes.
 /// @throws unpack_error if the archive is invalid, damaged, larger than `limits` or has forbidden
 ///   contents, or if the disk fails; unpacked files remain
 unpacked_tree unpack(std::filesystem::path const& archive, std::filesystem::path const& to,

@@ -38,8 +38,8 @@ struct http_response {
 };
 
 struct http_client_options {
-  /// Maximum size of a response body. Requests with larger response bodies fail with
-  /// RESOURCE_EXHAUSTED. In streams, the limit applies only to each line.
+  /// Maximum size of a response body. Larger bodies fail with RESOURCE_EXHAUSTED. In streams, the
+  /// limit applies to each line.
   std::size_t answer_bytes_max = std::size_t{1} << 30;
   /// CA certificates for `https://`, in PEM. If empty, the system's CA certificates are used.
   std::string ca_file = {};

@@ -1,5 +1,5 @@
-// Error of an HTTP exchange: a failure kind for code, and a message for users. The message can
-// change between versions.
+// Error of an HTTP exchange: a kind for code, and a message for users that can change between
+// versions.
 #pragma once
 
 #include <boost/system/result.hpp>

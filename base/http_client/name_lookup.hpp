@@ -1,5 +1,5 @@
 // Resolves host names with a time limit, which getaddrinfo lacks. getaddrinfo runs on its own
-// thread, which is abandoned at the limit and ends when the system's resolver returns. Any thread;
+// thread, which is abandoned at the limit and ends when the system's resolver returns. Thread-safe;
 // blocks.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Client side of TLS: trusted CAs, and reasons for a failed verification. One thread.
+// Client side of TLS: trusted CAs, and reasons for a failed verification. Not thread-safe.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>

@@ -50,11 +50,11 @@ struct child {
 /// not exist, EACCES if it is not executable)
 child start_child(child_options const& options);
 
-/// Returns the exit status that a shell would report if the command cannot be started: 127 if it is
-/// not found, otherwise 126.
+/// Returns a shell's exit status for a command that cannot be started: 127 if it is not found,
+/// otherwise 126.
 int status_of_start_error(int error);
 
-/// Returns a name such as "SIGKILL", or for example "signal 40" for a number without a name.
+/// Returns a name such as "SIGKILL", or "signal 40" if the number has no name.
 std::string signal_name(int number);
 
 }  // namespace muster

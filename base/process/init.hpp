@@ -6,8 +6,8 @@
 namespace muster {
 
 /// Forks. The child continues as the program. PID 1 reaps orphans and forwards signals to the
-/// child, and leaves the exit statuses of the program's own children to the program. Terminal
-/// signals reach both processes through their process group, so PID 1 does not forward them.
+/// child, but leaves exit statuses of the program's own children to the program. Terminal signals
+/// reach both processes through their process group and are not forwarded.
 ///
 /// @return in PID 1, the program's exit status once the child has exited; in the child, nothing
 /// @throws std::system_error if fork fails

@@ -31,7 +31,6 @@ class line_splitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// Ends the stream. Its last line can lack a newline.
   void end() {
     if (!rest_.empty()) finish();
   }

@@ -1,5 +1,5 @@
-// A process removes a directory only while it holds the directory's lock. A new directory is
-// therefore never removed, and two processes never remove the same directory.
+// A process removes a directory only while it holds the directory's lock, so a new directory is
+// never removed.
 #include "base/process/private_temp_directory.hpp"
 
 #include <fcntl.h>
@@ -39,8 +39,7 @@ bool is_of_python(std::string const& name) {
          name.starts_with("muster-upload-");
 }
 
-// Opens the directory's lock. A directory without a lock is still being created, or is from a
-// version without locks.
+// A directory without a lock is still being created, or is from a version without locks.
 file_descriptor open_lock(fs::path const& directory, bool of_python) {
   return file_descriptor(
       of_python ? ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

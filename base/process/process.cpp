@@ -32,7 +32,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// Keeps the end of the output. Stores at most twice the limit.
+// Stores at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)

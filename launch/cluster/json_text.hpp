@@ -12,8 +12,8 @@ namespace json = boost::json;
 
 constexpr std::size_t json_bytes_max = 64 * 1024 * 1024;
 
-/// @param origin beginning of the error message, such as TF_CONFIG in "TF_CONFIG: not JSON at line
-///   1, column 9: syntax error"
+/// @param origin beginning of error messages, as in "TF_CONFIG: not JSON at line 1, column 9:
+///   syntax error"
 /// @throws cluster_error (invalid) if the text is malformed
 json::value parse_json(std::string_view text, std::string const& origin);
 /// Returns "an object", "a list", "a string", "a number", "true or false" or "null".

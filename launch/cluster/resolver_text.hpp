@@ -14,16 +14,15 @@ namespace muster::cluster {
 /// has at most 80 bytes.
 std::string quoted(std::string_view text);
 std::string printable(std::string_view text);
-/// Returns a list such as "chief, worker", or "none". After 20 names, the list ends with, for
-/// example, "and 7 more".
+/// Returns a list such as "chief, worker", or "none". Long lists end after 20 names, for example
+/// with "and 7 more".
 std::string listed(std::vector<std::string> const& names);
 
 bool has_control_character(std::string_view text);
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char at);
 
-/// Parses a text of only decimal digits. Returns nullopt if the number is malformed or greater than
-/// `most`.
+/// Parses decimal digits only. Returns nullopt if the number is malformed or greater than `most`.
 std::optional<int> parse_count(std::string_view text, int most);
 
 inline cluster_error invalid(std::string const& line) {

@@ -45,8 +45,7 @@ class fork_server {
 
   fork_plan const& plan() const { return plan_; }
   pid_t pid() const { return pid_; }
-  /// Returns the reason why the server cannot fork, or an empty string while it imports modules or
-  /// can fork.
+  /// Returns why the server cannot fork; empty while it imports modules or can fork.
   std::string const& why_not() const { return why_not_; }
   /// Returns whether the server was killed. A new server with the same plan may succeed.
   bool was_killed() const { return killed_; }

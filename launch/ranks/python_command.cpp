@@ -55,7 +55,7 @@ class reader {
     for (; count > 0; --count) found_.interpreter.push_back(next());
   }
 
-  // Handles the rest of an argument, which can combine several options, for example -um.
+  // An argument can combine several options, for example -um.
   void end(char mode, std::size_t at) {
     auto const word = next();
     if (at > 1) found_.interpreter.push_back(word.substr(0, at));

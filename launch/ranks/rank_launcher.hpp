@@ -11,7 +11,6 @@
 
 namespace muster::launch {
 
-/// Number of newest bytes of a rank's output that are kept.
 constexpr std::uint64_t rank_log_bytes_max = std::uint64_t{64} << 20;
 
 /// Reads orders from standard input (rank_orders.hpp) and writes reports to standard output

@@ -1,9 +1,9 @@
 // Reports of the launcher of a program's ranks to its worker: one JSON object per line on standard
-// output, in order. Never blocks on a worker that does not read. Owned by the launcher and used on
-// its thread.
+// output, in order. Never blocks on a worker that does not read. The launcher owns it and uses it
+// on its thread.
 //
-//   {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}}
-//   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     RankEnded of programs.proto
+// {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}} {"ended": {"rank": 3, "exit_status":
+// 1, "stderr": ["…"], …}}     RankEnded of programs.proto
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ class report_line {
  public:
   report_line(boost::asio::io_context& io, file_descriptor to);
 
-  /// Reports a rank's start. Pending text is limited to two lines for each rank.
+  /// Pending text is limited to two lines for each rank.
   void started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded);
   void ended(rank_end const& e);
   /// Calls `done` when all reports were written, or when the reader has closed the pipe.

@@ -21,7 +21,7 @@ namespace muster::launch {
 
 class step_lines {
  public:
-  /// Number of bytes at the beginning of a line that are searched for a step.
+  /// The rest of a longer line is not searched.
   static constexpr std::size_t line_bytes_max = std::size_t{4} << 10;
 
   /// `pattern` is an RE2 expression whose first group is the step number. The worker has created
@@ -29,7 +29,7 @@ class step_lines {
   step_lines(std::string const& pattern, std::string const& file);
   ~step_lines();
 
-  /// Parses the step in a line. Ignores a step that equals the previous step.
+  /// Ignores a step that equals the previous step.
   void take(std::string_view line);
 
  private:

@@ -15,7 +15,6 @@
 namespace muster {
 namespace {
 
-// Maximum number of processes whose memory is inspected.
 constexpr std::size_t processes_max = 32'768;
 
 double as_double(std::uint64_t n) {

@@ -17,10 +17,10 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  // Maximum number of frames per stack. The oldest frames are omitted.
+  // Deeper stacks lose their oldest frames.
   static constexpr std::size_t frames_max = 64;
   static constexpr std::size_t name_bytes_max = 200;
-  // Maximum number of cached names. Further names are not cached.
+  // Further names are not cached.
   static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");

@@ -171,8 +171,7 @@ process_sample sample_own(clock::time_point until) {
   own_look look{&s, until};
   constexpr std::size_t stack_size = std::size_t{256} << 10;
   auto const stack = std::make_unique<char[]>(stack_size);
-  // The process ends without a signal, so that other code that waits for children does not receive
-  // its exit.
+  // Ends without a signal, which other code that waits for children could receive.
   auto const looker = ::clone(look_from_outside, stack.get() + stack_size,
                               CLONE_VM | CLONE_FS | CLONE_FILES, &look);
   if (looker > 0) {

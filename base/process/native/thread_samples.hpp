@@ -34,7 +34,7 @@ struct process_sample {
   pid_t process = 0;
   std::string map{};                     // contents of /proc/PID/maps
   std::vector<thread_sample> threads{};  // first thread first
-  // number of threads that were not sampled in time, or above the maximum
+  // threads that were not sampled in time, or exceed the maximum
   std::size_t left_out = 0;
 };
 

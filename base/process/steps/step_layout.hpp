@@ -25,8 +25,8 @@ struct entry {
 
 struct layout {
   std::uint64_t magic = 0;
-  // Order for the rank: 0 means continue, and `wait` means wait for another order. Any other value
-  // is the last step plus 1.
+  // 0 means continue, and `wait` means wait for another order. Any other value is the last step
+  // plus 1.
   std::uint64_t order = 0;
   std::uint64_t count = 0;
   std::uint64_t unused[5] = {};

@@ -8,7 +8,6 @@ namespace {
 
 constexpr int port_max = 65535;
 
-/// Rejects, for example, commas and slashes, which are typing errors.
 bool is_host(std::string_view host) {
   constexpr std::string_view others = ".-_:%";
   for (char const c : host) {

@@ -43,7 +43,7 @@ std::string text_at(json::object const& o, std::string_view key) {
   return found && found->is_string() ? std::string(found->get_string()) : std::string();
 }
 
-/// Rejects http:// URLs of other machines, because a token would be sent unencrypted.
+/// Rejects http:// URLs of other machines, which would reveal the token.
 void keep_token_secret(std::string const& url) {
   auto const target = muster::parse_http_url(url);
   if (target && !target->tls && !is_loopback(target->host))

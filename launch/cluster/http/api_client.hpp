@@ -26,8 +26,8 @@ struct api_service {
   /// no token.
   std::function<std::string()> token = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Returns a hint for fixing an error with this status. The hint is appended to the error; it can
-  /// be empty.
+  /// Returns a hint, which can be empty, for fixing an error with this status. The error ends with
+  /// the hint.
   std::function<std::string(unsigned status)> remedy = {};
   api_limits limits = {};
   time_source time = real_time();

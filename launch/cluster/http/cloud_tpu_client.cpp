@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Period after an out-of-memory error during which a restarted host would run out of memory again.
+/// A host that is restarted sooner after an out-of-memory error runs out of memory again.
 constexpr std::chrono::seconds oom_cool_down{90};
 
 constexpr milliseconds last_question{5'000};

@@ -247,8 +247,8 @@ std::map<std::string, int> kubernetes_resolver::num_accelerators(std::optional<s
   return all;
 }
 
-// Returns no predicate off the cluster, where the environment variables describe a different
-// machine. Compares namespaces too, because a pod's name is unique only within its namespace.
+// Matches no pod off the cluster, where the environment variables describe a different machine, or
+// in all namespaces, where a pod's name is not unique.
 std::function<bool(kubernetes_resolver::pod const&)> kubernetes_resolver::find_self() const {
   if (!options_.server.empty() || options_.name_space == "*")
     return [](pod const&) { return false; };

@@ -18,8 +18,7 @@ namespace muster {
 /// task. If there is no type, checks only the spec; if there is no ID, accepts any index.
 void validate_cluster(cluster_spec const& spec, std::optional<std::string> const& task_type = {},
                       std::optional<int> task_id = {});
-/// Checks a cluster as validate_cluster() does, and additionally requires at least one worker, one
-/// ps, and a task type.
+/// Calls validate_cluster(), and also requires at least one worker, one ps, and a task type.
 void validate_parameter_server_cluster(cluster_spec const& spec,
                                        std::optional<std::string> const& task_type,
                                        std::optional<int> task_id = {});

@@ -32,8 +32,7 @@ class cluster_spec {
 
   /// Parses {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}.
   /// @param text JSON object of roles
-  /// @param origin beginning of an error message, such as TF_CONFIG in "TF_CONFIG:
-  ///   cluster.worker[1] is not a string"
+  /// @param origin beginning of error messages, such as "TF_CONFIG"
   /// @throws cluster_error (invalid) if the text is malformed
   static cluster_spec from_json(std::string_view text, std::string const& origin = "cluster spec");
   /// Returns JSON with dense jobs as lists, sparse jobs as objects, and empty jobs as {}.

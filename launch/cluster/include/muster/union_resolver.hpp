@@ -22,8 +22,8 @@ class union_resolver : public cluster_resolver {
   explicit union_resolver(std::vector<std::shared_ptr<cluster_resolver>> resolvers)
       : union_resolver(std::move(resolvers), {}) {}
 
-  /// Concatenates jobs that are dense in all specs, in the order of the resolvers. If a job is
-  /// sparse in any spec, its indices are kept, and duplicate indices are invalid.
+  /// Concatenates jobs that are dense in all specs, in the resolvers' order. If a job is sparse in
+  /// any spec, indices are kept, and duplicates are invalid.
   muster::cluster_spec cluster_spec() override;
   /// Returns the master address of the given task, or the first resolver's master address.
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},

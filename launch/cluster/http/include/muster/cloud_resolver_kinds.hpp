@@ -1,6 +1,6 @@
 // Table of resolvers that use the network.
 //
-// Link muster::cluster_http, which is not part of muster::client.
+// Link muster::cluster_http.
 #pragma once
 
 #include "muster/make_resolver.hpp"

@@ -1,7 +1,7 @@
 // A Google Cloud TPU, as reported by the Cloud TPU API and the TPU's hosts. Caches only the
 // project, the zone and a token. Not thread-safe.
 //
-// Link muster::cluster_http, which is not part of muster::client.
+// Link muster::cluster_http.
 #pragma once
 
 #include <memory>
@@ -70,9 +70,9 @@ class cloud_tpu_client {
   tpu_name const& name() const { return name_; }
   google_metadata& metadata() { return *metadata_; }
 
-  /// Returns the node. The TPU must have a name that the API knows.
-  /// @throws cluster_error with the message `Could not lookup TPU metadata from name "n": …` and
-  ///   the cause's error code
+  /// Returns the node. The API must know the TPU's name.
+  /// @throws cluster_error with the cause's code and the message
+  ///   `Could not lookup TPU metadata from name "n": …`
   tpu_node node() { return node(options_.limits); }
   /// Returns the node if it is READY or, as in older APIs, has no state.
   /// @throws cluster_error (not_ready) with the message

@@ -1,7 +1,7 @@
 // Treats the running machines of a Google Compute Engine instance group as the tasks of a cluster,
 // sorted by name.
 //
-// Link muster::cluster_http, which is not part of muster::client.
+// Link muster::cluster_http.
 #pragma once
 
 #include "muster/api_limits.hpp"
@@ -16,7 +16,6 @@ class api_client;
 
 class gce_resolver : public cluster_resolver {
  public:
-  /// Number of machines per page, and maximum number of pages.
   static constexpr int page_size = 500;
   static constexpr int pages_max = 2000;
 

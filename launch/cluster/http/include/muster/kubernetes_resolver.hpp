@@ -5,7 +5,7 @@
 // pod identifies its own task by POD_NAME if the manifest sets it, otherwise by HOSTNAME. HOSTNAME
 // is the pod's name, or job-index in an indexed Job.
 //
-// Link muster::cluster_http, which is not part of muster::client.
+// Link muster::cluster_http.
 #pragma once
 
 #include "muster/api_limits.hpp"

@@ -15,7 +15,7 @@ struct tpu_name {
   std::vector<std::string> endpoints;  // set instead of a name; no lookup is then needed
   std::string project, zone;
 
-  /// Address of an existing server, such as "localhost:8470" or "/bns/…". Returned unchanged.
+  /// Existing server, such as "localhost:8470" or "/bns/…", which is returned unchanged.
   std::string master = {};
 
   /// Returns whether TensorFlow would report the environment "google": there is no cluster to find
@@ -25,7 +25,6 @@ struct tpu_name {
 };
 
 constexpr int tpu_port = 8470;
-/// Maximum number of endpoints in the text.
 constexpr std::size_t tpu_endpoints_max = 100'000;
 
 /// Returns the TPU in `given`, or in KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS, TPU_NAME or TPU_CONFIG, in

@@ -8,7 +8,7 @@ namespace muster {
 
 class tpu_resolver : public cluster_resolver {
  public:
-  /// Maximum number of device listings, with one listing per second.
+  /// Devices are listed at most once per second.
   static constexpr int device_tries_max = 120;
 
   struct options {
@@ -36,9 +36,9 @@ class tpu_resolver : public cluster_resolver {
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
   /// Returns {"TPU", cores per host}, from listed devices if list_devices() is set, otherwise from
-  /// the API. Returns an empty map if the TPU was given by addresses.
-  /// @throws cluster_error with code invalid if hosts have different numbers of cores, or
-  ///   unreachable if listing devices does not succeed in time
+  /// the API. Returns an empty map for a TPU given by addresses.
+  /// @throws cluster_error (invalid) if hosts have different numbers of cores, or (unreachable) if
+  ///   devices cannot be listed in time
   std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                               std::optional<int> id = {}) override;
 
