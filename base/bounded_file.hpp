@@ -10,12 +10,11 @@ namespace muster {
 
 inline constexpr std::size_t named_file_bytes_max = std::size_t{1} << 20;
 
-/// Maximum number of remembered pipes. At this limit, the oldest is dropped.
+/// At this limit, the oldest pipe is dropped.
 inline constexpr std::size_t named_pipes_max = 16;
 
 /// Reads a whole file, up to a limit that also rejects endless devices. Each process reads a pipe,
-/// such as a shell's `<(…)`, only once; later calls with its path return the content of the first
-/// read.
+/// such as a shell's `<(…)`, only once; later calls with its path return the same content.
 /// @return the content; NOT_FOUND if the file is unreadable; INVALID_ARGUMENT if the file has more
 ///   than `bytes_max` bytes. The message does not contain the file name.
 result<std::string> read_bounded_file(std::string const& path,

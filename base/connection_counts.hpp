@@ -7,7 +7,7 @@ namespace muster {
 
 struct connection_counts {
   std::uint64_t half_open = 0;  // current number; all other counters count since the start
-  // Number of closed connections by reason:
+  // Closed connections by reason:
   std::uint64_t header_timeout = 0;  // the first request or preface did not arrive in time
   std::uint64_t body_timeout = 0;    // a request body arrived too slowly
   std::uint64_t address_limit = 0;   // displaced by newer connections from the same address
@@ -16,11 +16,10 @@ struct connection_counts {
   std::uint64_t out_of_descriptors = 0;
   // Memory used by gRPC's unfinished messages and header blocks, and its maximum.
   std::uint64_t held_bytes = 0, memory_max = 0;
-  // Number of closed gRPC connections by reason:
+  // Closed gRPC connections by reason:
   std::uint64_t header_block = 0;
-  std::uint64_t before_token = 0;  // the client sent too much data before a token
-  std::uint64_t memory = 0;        // the connection used the most memory when the total exceeded
-                                   // the limit
+  std::uint64_t before_token = 0;  // too much data before a token
+  std::uint64_t memory = 0;        // used the most memory when the total exceeded the limit
 };
 
 }  // namespace muster

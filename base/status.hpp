@@ -1,4 +1,4 @@
-// Errors as values. The codes have gRPC's numbers, so code can convert them without a table.
+// Errors as values. The codes have gRPC's numbers, so conversion needs no table.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -60,7 +60,7 @@ class status_error : public std::exception {
   status status_;
 };
 
-// value() calls this function if there is an error; argument-dependent lookup finds it.
+// Called by value() if there is an error; found by argument-dependent lookup.
 [[noreturn]] inline void throw_exception_from_error(status const& s,
                                                     boost::source_location const&) {
   throw status_error(s);

@@ -1,6 +1,6 @@
-// gRPC server whose calls are coroutines. Connections arrive at the builder's ports, or a derived
-// class supplies connections. The composition root owns it and destroys it before the
-// engine_context. Used on the engine thread, or on any thread before run() starts.
+// gRPC server whose calls are coroutines. Connections arrive at the builder's ports or from a
+// derived class. The composition root owns it and destroys it before the engine_context. Used on
+// the engine thread, or on any thread before run() starts.
 #pragma once
 
 #include <grpcpp/server.h>

@@ -17,8 +17,7 @@
 namespace muster::launch {
 
 struct output_options {
-  bool shown = true;  // whether to show output on stdout and stderr; if false, output is only in
-                      // files
+  bool shown = true;  // whether output is also shown on stdout and stderr
   bool prefix = true;
   std::string directory{};  // created if needed; if empty, no files are written
   bool colour_out = false, colour_err = false;

@@ -11,7 +11,7 @@
 namespace muster::proto {
 
 /// Appends the encoding of entry `position`, counted from 0.
-/// @pre This function is called for every entry, in order.
+/// @pre Must be called for every entry, in order.
 inline void add_encoding(google::protobuf::RepeatedField<int>& column, int position, bool bytes) {
   if (!bytes && column.empty()) return;
   while (column.size() < position) column.Add(v1::JSON);
@@ -19,7 +19,7 @@ inline void add_encoding(google::protobuf::RepeatedField<int>& column, int posit
 }
 
 /// Appends a number to a sparse column. 0 is the default.
-/// @pre This function is called for every entry, in order.
+/// @pre Must be called for every entry, in order.
 inline void add_sparse(google::protobuf::RepeatedField<std::uint32_t>& column, int position,
                        std::uint32_t value) {
   if (value == 0 && column.empty()) return;
@@ -40,7 +40,7 @@ class sparse_column {
       : next_(entries.begin()), end_(entries.end()) {}
 
   /// Returns the entry with this position, or null.
-  /// @pre This function is called for every position, ascending from 0.
+  /// @pre Must be called for every position, ascending from 0.
   Entry const* at(int position) {
     if (next_ == end_ || next_->position() != static_cast<std::uint32_t>(position)) return nullptr;
     return &*next_++;

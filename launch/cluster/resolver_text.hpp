@@ -10,8 +10,8 @@
 
 namespace muster::cluster {
 
-/// Returns the text in quotes for one terminal line: control characters become \xNN, and the text
-/// has at most 80 bytes.
+/// Returns the text in quotes for one terminal line, with control characters as \xNN and at most 80
+/// bytes.
 std::string quoted(std::string_view text);
 std::string printable(std::string_view text);
 /// Returns a list such as "chief, worker", or "none". Long lists end after 20 names, for example

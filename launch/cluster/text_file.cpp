@@ -30,7 +30,7 @@ std::string read_text_file(std::filesystem::path const& file) {
   if (status.type() == std::filesystem::file_type::not_found)
     fail(file, std::make_error_code(std::errc::no_such_file_or_directory));
   if (error) fail(file, error);
-  // Rejects special files, because opening a FIFO would block.
+  // Opening a FIFO would block.
   if (!std::filesystem::is_regular_file(status))
     throw invalid(named(file) + ": not a regular file");
   errno = 0;

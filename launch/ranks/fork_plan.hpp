@@ -20,8 +20,8 @@ struct fork_plan {
   bool operator==(fork_plan const&) const = default;
 };
 
-/// Returns nullopt if no rank can be forked. Sets `python` of each rank that can be forked, or
-/// `not_preloaded` to the reason why the rank cannot be forked.
+/// Returns nullopt if no rank can be forked. Sets `python` of each rank that can be forked, and
+/// `not_preloaded` of each other rank to the reason.
 std::optional<fork_plan> plan_forks(start_order& order);
 
 }  // namespace muster::launch

@@ -129,8 +129,9 @@ bool rank_set::take(rank& r, forked_rank made) {
   auto const is_it = [&made](auto const& other) {
     return other->process && other->process->pid() == made.process.pid;
   };
-  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // the reported PID belongs
-                                                                       // to a different rank
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it))
+    return false;  // the reported PID belongs
+                   // to a different rank
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {

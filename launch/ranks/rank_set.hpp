@@ -77,7 +77,7 @@ class rank_set {
   output output_;
   fork_server* const forks_;
   std::vector<std::unique_ptr<rank>> ranks_;
-  std::uint64_t oom_kills_;  // number of kills that were already counted
+  std::uint64_t oom_kills_;  // kills that were already counted
   std::size_t reported_ends_ = 0;
 };
 

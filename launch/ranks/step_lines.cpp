@@ -24,7 +24,7 @@ file_descriptor opened_page(std::string const& path) {
   return file;
 }
 
-// Writes a value. If the write fails, the step is lost, and the rank continues.
+// If the write fails, the step is lost, and the rank continues.
 template <class T>
 void put(int file, std::size_t at, T const& what) {
   (void)!::pwrite(file, &what, sizeof what, static_cast<off_t>(at));

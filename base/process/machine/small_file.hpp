@@ -10,7 +10,7 @@ namespace muster {
 
 /// Returns up to 1 MiB, or an empty string if the file is unreadable.
 std::string read_small_file(std::string const& path);
-/// Returns the number at the beginning of the text, after blanks.
+/// Returns the number at the beginning, after blanks.
 std::optional<std::uint64_t> leading_number(std::string_view text);
 /// Returns the number after `key`, such as "MemTotal:", if a line begins with `key`.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key);

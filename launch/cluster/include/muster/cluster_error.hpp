@@ -14,7 +14,7 @@ class cluster_error : public std::runtime_error {
     missing,      // a variable, job, task or object does not exist
     not_ready,    // the object exists and will be usable later
     denied,       // credentials are missing or insufficient
-    unreachable,  // the service gave no answer or an incomplete answer, or timed out
+    unreachable,  // no answer, an incomplete answer, or a timeout
   };
 
   cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}

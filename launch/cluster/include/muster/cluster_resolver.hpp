@@ -32,8 +32,7 @@ class cluster_resolver {
                              std::optional<std::string> rpc_layer = {});
 
   /// Returns accelerators by kind, for example {"GPU", 4}, of the given task or of all tasks.
-  /// Counts devices with the function set by list_devices(); without this function, the result is
-  /// empty.
+  /// Counts devices with the list_devices() function; without this function, the result is empty.
   virtual std::map<std::string, int> num_accelerators(std::optional<std::string> type = {},
                                                       std::optional<int> id = {});
 

@@ -2,7 +2,7 @@
 // worker.
 //
 // Jobs are sorted by name, tasks by index. A job is dense if its indices are 0 to n-1. Errors are
-// cluster_error; their messages name the job and the index.
+// cluster_error and name the job and the index.
 #pragma once
 
 #include <map>

@@ -14,7 +14,7 @@ class file_resolver : public cluster_resolver {
     std::optional<std::string> task_type = {};
     std::optional<int> task_id = {};
     std::string environment = {};
-    /// Prefix of addresses. If empty, addresses have no prefix.
+    /// If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 

@@ -64,7 +64,7 @@ struct resolver_key {
 struct resolver_kind {
   std::string name;
   std::string help;
-  /// Placeholder for the value in help texts, for example "FILE". Empty if the kind takes no value.
+  /// Placeholder for the value, for example "FILE". Empty if the kind takes no value.
   std::string value;
   std::vector<resolver_key> keys;
   std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> make;
@@ -80,7 +80,7 @@ class resolver_kinds {
   static constexpr std::size_t text_bytes_max = 1 << 20;
   static constexpr std::size_t union_max = 64;
 
-  /// Adds a kind, or replaces the kind with the same name.
+  /// Replaces a kind with the same name.
   void add(resolver_kind kind);
   std::vector<resolver_kind> const& all() const { return kinds_; }
 

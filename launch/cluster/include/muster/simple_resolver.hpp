@@ -14,7 +14,7 @@ class simple_resolver : public cluster_resolver {
     std::optional<int> task_id = {};
     std::string environment = {};
     std::map<std::string, int> num_accelerators = {};
-    /// Prefix of addresses. If empty, addresses have no prefix.
+    /// If empty, addresses have no prefix.
     std::string rpc_layer = {};
   };
 

@@ -21,7 +21,7 @@ struct tf_config {
   std::optional<std::string> task_type;
   /// A string of digits is converted to a number.
   std::optional<int> task_index;
-  /// nullopt means a missing layer, which differs from an empty layer.
+  /// An empty layer differs from a missing layer.
   std::optional<std::string> rpc_layer;
   std::optional<std::string> environment;
   std::optional<std::string> session_master;

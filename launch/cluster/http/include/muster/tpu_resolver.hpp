@@ -29,10 +29,10 @@ class tpu_resolver : public cluster_resolver {
   tpu_resolver(environment_lookup environment, options o);
 
   /// Returns an empty spec for `local` and for an existing server.
-  /// @throws cluster_error not_ready if the TPU is not READY
+  /// @throws cluster_error (not_ready) if the TPU is not READY
   muster::cluster_spec cluster_spec() override;
   /// Returns the master address of a task, by default of the first host.
-  /// @throws cluster_error missing if the TPU has no hosts
+  /// @throws cluster_error (missing) if the TPU has no hosts
   std::string master(std::optional<std::string> type = {}, std::optional<int> id = {},
                      std::optional<std::string> rpc_layer = {}) override;
   /// Returns {"TPU", cores per host}, from listed devices if list_devices() is set, otherwise from
