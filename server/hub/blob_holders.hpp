@@ -77,9 +77,9 @@ class blob_holders {
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
-  /// Requests uploads of outputs that a value names and the server lacks, if they were announced
-  /// long ago or their producer has disconnected. Releases outputs that no value names. Returns
-  /// named outputs that were lost with their last worker.
+  /// Requests uploads of outputs that a value names and the server lacks. An upload is requested if
+  /// the output was announced long ago, or if its producer has disconnected. Releases outputs that
+  /// no value names. Returns named outputs that were lost with their last worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

@@ -264,7 +264,7 @@ void blob_store::release(std::string_view name) {
   if (!table_.is_held(name)) holders_.release_output(name);
 }
 
-// A blob that does not fit is retried by the next call.
+// The next call retries blobs that do not fit.
 void blob_store::keep(std::set<std::string> hashes) {
   std::erase_if(hashes, [this](std::string const& hash) {
     if (kept_.contains(hash)) return false;

@@ -7,9 +7,9 @@
 //   read                           ── job ──► reads; answers are posted back to the engine
 //
 // A value of the form `{"$blob":"<sha256>",…}` names a blob. The blob is kept while the server has
-// the value, because no client could upload it again; periodic sweeps check this. A client that
-// names a blob in an argument must renew its lease every few seconds. Unfinished programs keep
-// their blobs.
+// the value, because no client could upload it again. Periodic sweeps check whether the server
+// still has the value. A client that names a blob in an argument must renew its lease every few
+// seconds. Unfinished programs keep their blobs.
 //
 // Owned by the composition root and used only on the engine thread, except `start`, which is called
 // before that thread runs.
@@ -44,8 +44,8 @@ struct blob_store_options {
   std::size_t uploads_max = 64;
   /// Maximum number of named blobs. At the limit, blobs of further values can expire.
   std::size_t names_max = 500'000;
-  /// Whether an output may be stored only in its worker's memory. It is false if a restarted server
-  /// needs the outputs.
+  /// Whether an output may be stored only in its worker's memory. The option is false if a
+  /// restarted server needs the outputs.
   bool outputs_stay = true;
   /// If the server uses TLS, processes use TLS to fetch values from each other.
   bool tls = false;
@@ -103,7 +103,6 @@ class blob_store {
   ///   or the server exits
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {}, core::caller const& who = {});
-  /// Returns the bytes of blobs and uploads that count for a token.
   std::uint64_t bytes_of(std::string_view token) const;
   /// Adds a chunk. REQUIRES: the previous chunk was answered without an error. Fails with the same
   /// errors as `begin`, with no_room if the disk is full, or with UNAVAILABLE if the disk fails.
@@ -136,7 +135,7 @@ class blob_store {
 
   /// Returns the current name of a blob that was lost and recomputed; see lost_names.
   std::string current(std::string_view name) const { return lost_.current(name); }
-  /// Requests an upload of the blob. If no process stores it, runs its closure again.
+  /// Requests an upload of the blob. If no process stores the blob, runs the closure again.
   void want(std::string_view name);
   /// Returns whether a process stores the blob, or its closure can run again.
   bool can_arrive(std::string_view name) const {
@@ -220,7 +219,7 @@ class blob_store {
     bool told = false;
   };
   std::map<core::closure_id, naming> named_by_;
-  core::closure_id sweep_position_{};  // last key examined by a sweep
+  core::closure_id sweep_position_{};
   std::set<std::string> kept_;
   blob_files files_;          // used only by the store's thread while it runs
   store_thread<job> thread_;  // bounded by uploads_max and by the readers

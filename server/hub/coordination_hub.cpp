@@ -90,8 +90,8 @@ status coordination_hub::deliver(coordination::effects& fx) {
   auto replies = std::move(fx.replies);
   for (auto& r : replies) {
     auto const of = calls_.about(r.call);
-    // These two errors report the key's own state. Other errors can depend on another key, the run
-    // or another task.
+    // NOT_FOUND and ALREADY_EXISTS report the key's own state. Other errors can depend on another
+    // key, the run or another task.
     bool const reports_key =
         r.fault && (r.fault->code == code::not_found || r.fault->code == code::already_exists);
     bool const certain = of.one != 0 && (!r.fault || reports_key);

@@ -162,8 +162,8 @@ class coordination_hub {
     return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
   }
 
-  /// The listener gets the changes of each step, which are valid only during the call. It must not
-  /// call the hub.
+  /// The listener gets the changes of each step, which are valid only during the call. The listener
+  /// must not call the hub.
   void follow(std::function<void(core::coordination::changes const&)> listener) {
     listener_ = std::move(listener);
   }

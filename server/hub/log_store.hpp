@@ -70,8 +70,8 @@ struct log_limits {
   std::size_t closure_lines_max = 5'000;
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   /// Maximum size of all closures' lines, including `line_overhead` and `closure_overhead`. At the
-  /// limit, the closure that has been silent for longest loses its lines, which are counted, and
-  /// later its progress.
+  /// limit, the closure that has been silent for longest loses its lines, which are counted. Later,
+  /// the closure also loses its progress.
   std::size_t bytes_max = std::size_t{128} << 20;
   static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
 };
@@ -96,16 +96,16 @@ class log_store {
       : limits_(limits), last_wait_(above) {}
 
   /// Adds a line and sets its `seq`. A line that ends with a carriage return is unfinished: the
-  /// next line of the same closure, attempt and level replaces it, and it does not count as
-  /// dropped.
+  /// next line of the same closure, attempt and level replaces the unfinished line, which does not
+  /// count as dropped.
   void add(core::session_id job, log_line line);
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
   void count_rejected() { ++counts_.strays; }
-  /// Removes a job's data. Its waiters are not called.
+  /// Removes a job's data. The job's waiters are not called.
   void release(core::session_id job);
 
   std::optional<closure_progress> progress(core::closure_id closure) const;
-  /// Sets the display name of the closure's function. REQUIRES: it has no name yet.
+  /// Sets the display name of the closure's function. REQUIRES: the closure has no name yet.
   void set_name(core::session_id job, core::closure_id closure, std::string_view name);
   /// Returns an empty string if the closure has no name.
   std::string_view name_of(core::closure_id closure) const;

@@ -39,7 +39,7 @@ class object_hub {
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
   /// Removes the object; its open calls fail with CANCELLED. Returns the same errors as `find`.
   muster::status drop(core::session_id s, core::object_id id);
-  /// Removes the object without a permission check. REQUIRES: it exists.
+  /// Removes the object without a permission check. REQUIRES: the object exists.
   void remove(core::object_id id);
   /// Executes calls of a session or, with a ticket, of a worker's functions. `taken` contains the
   /// numbers of the answers that the caller has received.

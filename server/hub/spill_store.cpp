@@ -116,7 +116,7 @@ core::value_moved spill_store::read(core::closure_id id) const {
 
 void spill_store::forget(core::closure_id id) {
   auto const node = places_.extract(id);
-  if (!node) return;  // the value's write has failed
+  if (!node) return;
   auto const segment = live_.find(node.mapped().segment);
   if (--segment->second > 0) return;
   files_.remove(segment_name(segment->first));

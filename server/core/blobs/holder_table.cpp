@@ -25,7 +25,7 @@ void holder_table::close(holder_id id, time_point now) {
 
 bool holder_table::begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
                          time_point now) {
-  // The queue keeps dropped names until they are due, so it needs a limit of its own.
+  // The queue keeps dropped names until they are due, so the queue needs its own limit.
   if (places_.size() >= limits_.names_max || new_.size() >= 2 * limits_.names_max) return false;
   bool const output = is_worker(holders_.at(id));
   auto const it = places_.emplace(name, place{size, maker, output, {}}).first;

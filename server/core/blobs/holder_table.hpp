@@ -5,7 +5,7 @@
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
 // referred within `told` of its announcement. Clients hold arguments and decide when to drop them.
-// They can upload arguments again even after their stream was lost. States of an output:
+// Clients can upload arguments again even after their stream was lost. States of an output:
 //
 //              hold                   copy                       maker leaves
 //   unknown ─────────► held by maker ─────────► held by several ──────────────► held as copies

@@ -29,7 +29,7 @@ struct function_entry {
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
   // The following members are used only for callables. If `name` is empty, the number is free.
   bool callable = false;
-  function_id served{};  // function that workers provide; for a function, itself
+  function_id served{};  // function that workers provide; a function names itself
   std::string hash{};
   // For a callable without a hash, the number of callables with the same name and a hash.
   std::uint32_t versions = 0;

@@ -103,7 +103,7 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   std::sort(j.closures.begin(), j.closures.end(),
             [](auto const& a, auto const& b) { return a.order < b.order; });
-  // Sorted by time, because positions in a session can restart at 0.
+  // Sorts the requests by time, because positions in a session can restart at 0.
   std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
     return std::pair(a.created, a.first) < std::pair(b.created, b.first);
   });

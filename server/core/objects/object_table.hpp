@@ -63,7 +63,7 @@ class object_table {
   /// Records the session as a user of the object. Fails with NOT_FOUND or PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
   /// Makes a call; an error becomes its answer. `s` is the session on whose behalf the call is
-  /// made, if there is one.
+  /// made, if any.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
   /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each

@@ -29,7 +29,7 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
 }
 
 // An executing call ends unless it waits for a call that cannot end. A queued call starts when any
-// executing call can end. All other calls are in a cycle. Very large cycles are not detected.
+// executing call can end. Calls that cannot end are in a cycle. Very large cycles are not detected.
 bool object_table::can_end(call_name const& start) const {
   constexpr std::size_t examined_max = 2'000;
   struct node {

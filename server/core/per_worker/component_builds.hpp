@@ -6,8 +6,8 @@
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
 // A stateful task builds only the values that closures assigned to this task use. A component
-// receives the same number of workers at each build until the server restarts; the number is not
-// durable, because a record of it would have to contain the value's arguments.
+// receives the same number of workers at each build until the server restarts. The number is not
+// durable, because its record would have to contain the value's arguments.
 //
 // A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
 // or if the builder has lost too many workers in a row. Workers store the values, and drop them on

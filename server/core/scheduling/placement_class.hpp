@@ -1,5 +1,5 @@
 // A *placement class* is the set of workers that declare the same functions and currently satisfy
-// the same requirements; a resource in use does not satisfy a requirement. A class has three rings:
+// the same requirements. A resource in use does not satisfy a requirement. A class has three rings:
 // workers with an idle slot, workers that can prefetch, and sessions whose closures the class can
 // run. Used only on the engine thread.
 #pragma once

@@ -19,8 +19,8 @@ worker_slots* scheduler::empty_worker_for(slot c) {
   return empty_worker(l);
 }
 
-// Selects the worker whose oldest closure started last. If closures are short, this worker is empty
-// soon.
+// Selects the worker whose oldest closure started last. If closures are short, this worker is soon
+// empty.
 worker_slots* scheduler::keep_one_empty_for(slot c) {
   release_reserved_worker();
   auto const& l = queue_of(c);

@@ -3,14 +3,14 @@
 // slot becomes free; a worker's reports can correct that assumption.
 //
 // `window` is the number of closures that the worker may hold now, between its slots and its
-// credits. It doubles while closures are answered quickly; otherwise it is halved. Long closures
-// thus wait in the shared queue, where any worker can take them, and short closures keep the stream
-// full.
+// credits. The window doubles while closures are answered quickly; otherwise it is halved. Long
+// closures thus wait in the shared queue, where any worker can take them, and short closures keep
+// the stream full.
 //
 // A closure that waits for another closure's value yields its slot, so the worker temporarily has
-// one more slot, up to its credits. When it continues, more closures than slots can run for a
-// while: if it waited for a free slot, it could deadlock, because the closure in that slot may need
-// a lock that the waiting closure holds.
+// one more slot, up to its credits. When such a closure continues, more closures than slots can run
+// for a while. Waiting for a free slot could cause a deadlock, because the closure in that slot may
+// need a lock that the waiting closure holds.
 //
 // A full worker is refilled when half of its window has been answered: refilling after each answer
 // would keep batches small. Used only on the engine thread.
@@ -70,7 +70,7 @@ struct worker_slots {
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;
     if (held() < slots) return readiness::idle;
-    if (yielded > 0) return readiness::none;  // otherwise closures could precede the awaited one
+    if (yielded > 0) return readiness::none;  // the awaited closure must come first
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return held() <= refill_at ? readiness::prefetch : readiness::none;
   }

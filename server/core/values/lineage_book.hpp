@@ -1,16 +1,18 @@
 // Records which large values are needed to rebuild other values. A large value can exist only in
 // workers' memory. The closure that produced a value can rebuild it, but needs its own large
 // inputs, which can be lost as well. The closures that produced these inputs are therefore kept
-// even after the client has released them. An input is needed `now` while a closure that uses it (a
-// *user*) is unfinished, and `again` while a user's value is only in workers' memory. States:
+// even after the client has released them. A closure that uses an input is a *user*. An input is
+// needed `now` while a user is unfinished, and `again` while a user's value is only in workers'
+// memory. States:
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
 // A needed input that its client has released is *alone*. The input's record is kept until its last
-// user is removed; its value is kept only if the server stores it or a user is unfinished. Used
-// only on the engine thread; bounded by the closures' large inputs and by alone_max.
+// user is removed. The input's value is kept only if the server stores the value or a user is
+// unfinished. Used only on the engine thread; bounded by the closures' large inputs and by
+// alone_max.
 #pragma once
 
 #include <algorithm>
@@ -59,11 +61,11 @@ class lineage_book {
   void keep_for_users(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }
-  /// Schedules a check of an input that is alone and may have its value again.
+  /// Schedules a check of an input that is alone and whose value may be available again.
   void look_at(closure_id id) {
     if (is_alone(id)) less_needed_.push_back(id);
   }
-  /// Returns an input that is alone and may be needed less than before, or a null id.
+  /// Returns an input that is alone and may now be needed less, or a null id.
   closure_id take_recheck();
   /// Returns the oldest input that is alone if alone_max is exceeded, otherwise a null id.
   closure_id over_limit();

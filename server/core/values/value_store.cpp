@@ -267,8 +267,8 @@ void value_store::keep_for_retry(slot c) {
   while (retry_bytes_ > config_.retry_bytes_max) forget_oldest_arguments();
 }
 
-// Drops the arguments of only one closure of the oldest job at a time, so that no more is dropped
-// than necessary. That job can no longer be retried.
+// Drops the arguments of only one closure of the oldest job at a time, so that only the necessary
+// arguments are dropped. The oldest job can no longer be retried.
 void value_store::forget_oldest_arguments() {
   auto const oldest = retry_order_.begin();
   auto& h = holders_[oldest->second];

@@ -7,10 +7,10 @@
 //     └──────────────────┘                 └── cannot be read: lost
 //
 // A value that is released during a read is still sent to earlier requesters. A lost value can be
-// rebuilt from its closure's arguments; if it names a blob, from its inputs as well. For this, up
-// to 64 MiB of arguments are kept; at the limit, the oldest arguments are dropped. The store writes
-// only the record fields `value` and `where`. Used only on the engine thread; bounded by the number
-// of values and by config.
+// rebuilt from its closure's arguments, and from the closure's inputs as well if the value names a
+// blob. For this, up to 64 MiB of arguments are kept; at the limit, the oldest arguments are
+// dropped. The store writes only the record fields `value` and `where`. Used only on the engine
+// thread; bounded by the number of values and by config.
 #pragma once
 
 #include <map>

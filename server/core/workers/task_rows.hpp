@@ -47,7 +47,7 @@ struct task_row {
   time_point lost_since = never;    // when the task was lost; set in ERROR
   bool given_up = false;            // lost for longer than recovery_timeout
   bool cordoned = false;            // accepts no new closures, regardless of its worker
-  bool awaits_replacement = false;  // the process ended; the worker program starts another one
+  bool awaits_replacement = false;  // the process ended; the worker program starts another process
   /// Closures blamed for the last broken connection until the same incarnation reconnects. Bounded
   /// by the worker's slots.
   std::vector<closure_id> suspects;
@@ -135,9 +135,9 @@ class task_rows {
   }
   std::uint32_t given_up() const { return given_up_; }
 
-  /// Returns the job's number of tasks, present or not: the maximum of config::declared_jobs, the
-  /// highest index plus one, and the known tasks plus the announced tasks (worker_spec::group_size)
-  /// of present worker programs.
+  /// Returns the job's number of tasks, whether or not they are present: the maximum of
+  /// config::declared_jobs, the highest index plus one, and the known tasks plus the announced
+  /// tasks (worker_spec::group_size) of present worker programs.
   std::uint32_t tasks_of(std::string const& job) const;
   /// Returns 0 if the job is not declared.
   std::uint32_t declared(std::string_view job) const;

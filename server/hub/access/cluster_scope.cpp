@@ -10,8 +10,8 @@ std::string_view without_main(std::string_view cluster, std::string_view main) {
   return cluster == main || cluster == "default" ? std::string_view() : cluster;
 }
 
-// Returns whether an event is about workers or jobs. Such events of the main cluster have no
-// cluster name.
+// Returns whether an event is about workers or jobs. These events have no cluster name if they
+// occur in the main cluster.
 bool is_about_work(std::string_view kind) {
   for (std::string_view const prefix : {"worker_", "task_", "job_", "session_", "closure_",
                                         "dependency_", "values_", "no_progress"})

@@ -52,8 +52,8 @@ class token_keeper {
   void start();
 
   // The next three functions take effect immediately; coordination_hub::when_durable waits until
-  // the change is durable. They return the same errors as token_table, or FAILED_PRECONDITION if
-  // this server cannot store tokens.
+  // the change is durable. The functions return the same errors as token_table, or
+  // FAILED_PRECONDITION if this server cannot store tokens.
   muster::result<new_token> create(token_request const& w, core::caller const& by);
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id);

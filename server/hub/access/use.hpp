@@ -14,7 +14,7 @@ namespace muster::server {
 /// Returns PERMISSION_DENIED if the session belongs to another submitter; OK if it does not exist.
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session);
 /// Returns PERMISSION_DENIED if the function runs programs on workers and the token does not allow
-/// that.
+/// programs.
 muster::status check_function(core::caller const& who, std::string_view function);
 /// Checks the token's quota for more sessions and queue entries (closures, ranks, per-worker
 /// values). Visits all sessions if the token has limits. Returns RESOURCE_EXHAUSTED with the name

@@ -1,6 +1,6 @@
 // The last line that each rank of a program has printed. Workers are queried only while a client
-// watches the program, at most once per `every`. They answer with changed lines. Owned by a hub;
-// used only on the engine thread.
+// watches the program, at most once per `every`. The workers answer with changed lines. Owned by a
+// hub; used only on the engine thread.
 #pragma once
 
 #include <chrono>

@@ -71,7 +71,7 @@ class program_doctor {
     std::map<std::uint64_t, question> awaited{};
     std::vector<doctor::rank_vitals> vitals{};
     std::optional<core::time_point> asked_at{};  // set until the answers are evaluated
-    std::optional<std::uint64_t> round{};        // number of the stack round
+    std::optional<std::uint64_t> round{};
     bool round_is_over = false;
   };
 

@@ -46,7 +46,7 @@ struct stacks_answer {
 
 class rank_stacks {
  public:
-  /// Maximum number of unfinished rounds. At the limit, the oldest round is completed without its
+  /// Maximum number of unfinished rounds. At the limit, the oldest round is completed without the
   /// missing answers.
   static constexpr std::size_t rounds_max = 64;
 

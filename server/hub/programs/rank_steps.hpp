@@ -30,8 +30,8 @@ class rank_steps {
   using attempt = std::pair<core::program_id, std::uint32_t>;
   explicit rank_steps(hub& of);
 
-  /// Restores steps from an earlier server process, oldest first. Workers can report them again.
-  /// REQUIRES: nothing has been reported.
+  /// Restores steps from an earlier server process, oldest first. Workers can report these steps
+  /// again. REQUIRES: nothing has been reported.
   void restore(doctor::step_segment const& recorded);
   /// Ignores ranks of other workers or earlier attempts.
   void record(core::stream_id stream, doctor::step_table::report what);

@@ -38,7 +38,7 @@ class admission {
   /// the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
-  /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: the
+  /// Runs the closure and its lost inputs again. Returns null if this is impossible. REQUIRES: the
   /// closure's value is lost.
   value_store::rebuilding* run_again(slot c);
   void tidy_rebuilders();

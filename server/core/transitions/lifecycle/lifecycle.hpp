@@ -70,7 +70,7 @@ class lifecycle {
   void forget(slot c, release_reason why);
   void forget_held(slot c, release_reason why = release_reason::client);
   void use_input(slot c, std::size_t k, blob const& value);
-  /// If other values depend on a released value, keeps the value's record, without the token.
+  /// If other values depend on a released value, keeps the value's record without its token.
   /// Returns whether the record was kept. REQUIRES: a resumable session holds the value.
   bool keep_for_others(slot c);
   void forget_unneeded_inputs();

@@ -23,7 +23,6 @@ class dispatcher {
   std::vector<stalled_closure> oldest_running() const;
   /// Reports that no closure has finished for a while, if closures are expected to finish.
   void report_stall();
-  /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();
 
  private:

@@ -199,7 +199,7 @@ void worker_answers::earlier(worker_events::newcomer const& from,
   }
 }
 
-// If the closure's start was not observed, uses the time that it spent at the worker.
+// If the closure's start was not observed, uses the time that the closure spent at the worker.
 duration worker_answers::estimated_wait(worker_slots const& at, slot c,
                                         worker_result const& r) const {
   bool const measured = r.execution >= duration{};
@@ -217,7 +217,7 @@ std::string worker_answers::describe_unheld(worker const& w, char const* said, c
 }
 
 // Ignores closures that the worker no longer holds, because the worker's report may have crossed a
-// message.
+// message to the worker.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return;

@@ -19,8 +19,8 @@ std::string connected_from(task_row const& t) {
   return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
-// Returns whether the task has a component that is hard to build. No other task may be able to
-// build it.
+// Returns whether the task has a component that is hard to build. Other tasks may be unable to
+// build such a component.
 bool builds_a_troubled_value(component_builds const& builds, task_row const& t) {
   return std::any_of(builds.troubled().begin(), builds.troubled().end(), [&](per_worker_id v) {
     return builds.find(v)->components.contains({t.job, t.index});
@@ -77,7 +77,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                          "; choose another index or none, or take it over after 'muster drain " +
                          t.name() + "'"},
                     true);
-    // The other host may have just failed; only a later message shows that it has not.
+    // The other host may have just failed; only a later message shows that the host is alive.
     t.add_claim(core_.step.now, spec.incarnation);
     return refuse(
         {code::unavailable,
@@ -310,7 +310,7 @@ void worker_events::remove_silent(task_row& t) {
     core_.step.report_incident(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
-  // A silent host has lost its power or network. A closure cannot cause that.
+  // A silent host has lost its power or network, for which no closure is to blame.
   lose(*t.worker, task_state::error, std::move(why), false);
 }
 

@@ -38,7 +38,6 @@ class worker_events {
   /// Returns an empty result if the worker is refused. Otherwise `go_on` must be called in the same
   /// step.
   newcomer attach(worker_attached& e);
-  /// Adopts the closures that the worker reports as held.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
   /// Returns whether the closure can adopt an attempt from an earlier server process: no worker
   /// holds the closure, and the attempt is not known to be lost.

@@ -1,7 +1,7 @@
 // A worker whose connection broke without deregistration is away: it is displayed as LATE and
 // receives no closures. Closures in its slots stay RUNNING; prefetched closures are requeued
-// immediately. A closure waits for a quarter of its run time, at most reconnect_grace: the worker
-// may be dead, so the waiting time stays small compared with the work saved. `running` is in
+// immediately. A closure waits for a quarter of its run time, but at most for reconnect_grace. The
+// worker may be dead, so the waiting time stays small compared with the work saved. `running` is in
 // dispatch order, so the newest closure stops waiting first.
 #include <algorithm>
 #include <unordered_map>
