@@ -1,7 +1,9 @@
 // Enumerations whose numbers and names are declared once, next to the enumerators:
 //
-// enum class color : std::uint8_t { red = 0, dark_blue = 1 }; constexpr auto enum_names(color) {
-//     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE"); }
+//   enum class color : std::uint8_t { red = 0, dark_blue = 1 };
+//   constexpr auto enum_names(color) {
+//     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE");
+//   }
 //
 // The journal stores the numbers, so the meaning of each number must never change. A namespace with
 // such enumerations has `using muster::name;`, so that other namespaces can call name(e).

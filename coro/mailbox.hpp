@@ -1,6 +1,6 @@
 // Queue from many producer threads to one consumer thread. Only the producer that finds the mailbox
-// idle wakes the consumer, which costs a tenth of one wake-up per item. The consumer owns the
-// mailbox and drains it on its thread; any thread can push.
+// idle wakes the consumer; a wake-up for each item would cost ten times as much. The consumer owns
+// the mailbox and drains it on its thread; any thread can push.
 #pragma once
 
 #include <condition_variable>

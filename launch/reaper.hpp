@@ -15,7 +15,7 @@ class reaper {
  public:
   /// @param ended called with the child's PID and its status from wait()
   reaper(boost::asio::io_context& io, std::function<void(pid_t pid, int raw_status)> ended);
-  /// Starts. Reports children that exited earlier immediately.
+  /// Starts reporting. Children that exited earlier are reported immediately.
   void start();
 
  private:

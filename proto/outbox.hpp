@@ -34,7 +34,7 @@ class outbox {
     return last.message;
   }
 
-  /// Returns the last message, for content that accompanies entries or has no entry.
+  /// Returns the last message, to which the caller can add data other than entries.
   Message& tail() {
     if (parts_.empty() || parts_.back()->sealed) grow();
     return parts_.back()->message;

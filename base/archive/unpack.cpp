@@ -20,8 +20,8 @@ constexpr std::size_t name_bytes_max = 4'096;
 constexpr std::size_t shown_bytes_max = 120;
 constexpr std::size_t reason_bytes_max = 500;
 
-// libarchive receives names below the target directory, so this code rejects absolute paths instead
-// of libarchive's check.
+// Rejects absolute paths, which libarchive cannot detect, because it receives names below the
+// target directory.
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 

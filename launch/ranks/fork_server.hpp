@@ -1,9 +1,11 @@
 // A Python process that imports modules and then forks ranks, so that the ranks start without
 // importing the modules. The server has the permissions of the ranks. The forks are children of
-// this process, which reaps them. The rank launcher owns it and uses it on its thread. States:
+// this process, which reaps them. The rank launcher owns it and uses it on its thread.
 //
-// imports ──► ready ──► gone
-//      └──────────────────► gone      why_not() returns the reason
+// States; after an exit, why_not() returns the reason:
+//
+//   importing ──► ready ──► exited
+//       └─────────────────► exited
 //
 // The server is killed with this process. Forked ranks are independent of it.
 #pragma once

@@ -2,8 +2,9 @@
 // output, in order. Never blocks on a worker that does not read. The launcher owns it and uses it
 // on its thread.
 //
-// {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}} {"ended": {"rank": 3, "exit_status":
-// 1, "stderr": ["…"], …}}     RankEnded of programs.proto
+//   {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}}
+//   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     see RankEnded in
+//   programs.proto
 #pragma once
 
 #include <sys/types.h>

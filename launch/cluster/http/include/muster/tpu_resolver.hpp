@@ -1,4 +1,6 @@
 // Treats the hosts of a Cloud TPU as tasks of one job, with an optional coordinator.
+//
+// Link muster::cluster_http.
 #pragma once
 
 #include "muster/cloud_tpu_client.hpp"
