@@ -130,7 +130,7 @@ std::vector<object_id> call_table::retire(caller_id who) {
   auto forgotten = drop_calls(it->second);
   retired_.push_back(who);
   if (retired_.size() <= limits_.lost_max) return forgotten;
-  // A caller that has returned and has calls is kept.
+  // Keeps a caller that has returned and has calls.
   auto const oldest = callers_.find(retired_.front());
   if (oldest != callers_.end() && oldest->second.calls.empty()) callers_.erase(oldest);
   retired_.pop_front();

@@ -23,7 +23,7 @@ struct closure_queue {
 };
 
 struct session_queue {
-  session_id id{};  // the core's own sessions come last
+  session_id id{};  // the core's own sessions have the highest ids
   std::uint32_t weight = 1;
   std::uint32_t turns_left = 1;
   std::vector<closure_queue> queues;  // newest last

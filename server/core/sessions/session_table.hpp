@@ -55,7 +55,7 @@ struct session : job_fact {
   std::uint64_t repeating = 0;  // requested repeats whose values are being read back
   bool attached = false;
   time_point lease_until = never;  // when the session expires if its client sends nothing
-  time_point lease_alarm = never;  // alarm for lease_until, or earlier
+  time_point lease_alarm = never;  // time of the lease alarm, not after lease_until
 
   time_point deadline = never;
   time_point age_alarm = never;  // when a value, or the job, becomes too old

@@ -100,7 +100,7 @@ class value_store {
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
 
-  /// Starts to write the oldest values to disk until the rest is within the limit.
+  /// Starts writing the oldest values to disk, until the other values are within the limit.
   void write(time_point now);
   /// Reads the value back, or joins a read in progress. REQUIRES: the value is on disk.
   reading& read(slot c);

@@ -32,8 +32,8 @@ class build_orders {
   /// keep.
   void expect_components(worker& w);
   void send_builds();
-  /// Returns how many tasks of the job are expected because of a declaration, a session or a value.
-  /// A worker without an index can take a lost worker's index if the index is below that number.
+  /// Returns how many tasks of the job a declaration, a session or a value expects. A worker
+  /// without an index can take a lost worker's index if the index is below that number.
   std::int64_t expected_tasks(std::string const& job) const;
   /// Continues a build that was moved to the worker's new stream and must not be sent again.
   void continue_build(worker const& w, slot c);

@@ -3,10 +3,10 @@
 // "python:3.11" is connected. If no worker provides the family, the closures wait.
 //
 // A version counts as present for reconnect_grace after its last worker has left, because that
-// worker may restart. All versions count as present for that time after the server has restarted
-// with jobs. Closures that waited before the first worker of the family attached have the same
-// grace period. Draining, disconnected and cordoned workers count. Used only on the engine thread;
-// bounded by config::functions_max.
+// worker may restart. All versions count as present for the same period after the server has
+// restarted with jobs. Closures that waited before the first worker of the family attached have the
+// same grace period. Draining, disconnected and cordoned workers count. Used only on the engine
+// thread; bounded by config::functions_max.
 #pragma once
 
 #include <optional>
