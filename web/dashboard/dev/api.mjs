@@ -14,7 +14,7 @@ const muster = process.env.MUSTER || join(root, '../../build/release/bin/muster'
 
 const asked = async (url) => (await fetch(`${url}/openapi.json`)).json();
 
-// Starts a server, reads its description and stops it.
+// Starts a server, reads its API description and stops it.
 async function askedOf(binary) {
   const folder = mkdtempSync(join(tmpdir(), 'muster-api-'));
   const ready = join(folder, 'ready.json');

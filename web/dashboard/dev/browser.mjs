@@ -26,8 +26,8 @@ export async function watched(context, url) {
   return { page, faults };
 }
 
-// Measures frames for 5 s while `act` runs, and calls `cost` after each to get its painting time. Prints a line and returns the
-// frames per second and the 99th percentile of the frame time.
+// Measures frames for 5 s while `act` runs, and calls `cost` after each frame to get its painting time. Prints a line and returns
+// the frames per second and the 99th percentile of the frame time.
 export async function framesOf(page, name, act, cost) {
   await page.evaluate(() => {
     globalThis.gaps = [];

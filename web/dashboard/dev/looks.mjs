@@ -1,4 +1,4 @@
-// Checks for layout faults, as functions that run within the page.
+// Layout checks that run within the page.
 
 /** Returns texts that are cut off without a title, also when hovered. */
 export const cutOff = () =>

@@ -20,7 +20,7 @@ function stateOf(index) {
   return index < 44_000 ? 'SUCCEEDED' : index < 44_016 ? 'RUNNING' : index < 49_000 ? 'QUEUED' : 'BLOCKED';
 }
 
-// Most take about half a second, some much longer.
+// Most closures take about half a second, some much longer.
 const tookOf = (index) => Math.round(180 * 2 ** (((index * 7919) % 97) / 24 + ((index * 31) % 53 === 0 ? 3 : 0)));
 
 function closure(index, began) {
@@ -69,7 +69,7 @@ const WHY = {
   QUEUED: "8 workers with 'train_step' are busy or about to receive work; the function has 5000 queued and 16 running.",
 };
 
-// Programs: one with a thousand ranks, two running, one failed, one waiting.
+// Programs: one program with a thousand ranks, two running programs, one failed, one waiting.
 function programs(began) {
   const program = (n, name, state, ranks, more = {}) => ({
     id: `prog_${n.toString(16).padStart(16, '0')}`,
@@ -110,7 +110,7 @@ function programs(began) {
   ];
 }
 
-// Objects: one in each state, one whose task is disconnected, and one with waiting calls.
+// Objects: one in each state, one with a disconnected task, and one with waiting calls.
 function objects(began) {
   const object = (n, task, state, more = {}) => ({
     id: `obj_${n.toString(16).padStart(16, '0')}`,
@@ -185,7 +185,7 @@ function attemptsOf(p) {
   return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
 }
 
-// One rank has a different stack, and one is stopped.
+// One rank has a different stack, and one rank is stopped.
 function stacksOf(p) {
   const of = (ranks, state, process, stack) => ({
     state,
@@ -233,7 +233,6 @@ function seenOf(a) {
 
 const PRINTED = `${Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n')}\n`;
 
-// Execution times of a job.
 function durations() {
   const all = (n, failed) => ({ executions: n, failed, busy_ms: n * 410, p50_us: 390_000, p90_us: 800_000, p99_us: 2_400_000, max_us: 22_000_000 });
   const buckets = Array.from({ length: 28 }, (_, k) => ({ up_to_us: Math.round(180_000 * 2 ** (k / 4)), executions: Math.round(9000 * Math.exp(-((k - 6) ** 2) / 30)), failed: k === 20 ? 1 : 0 }));
@@ -272,7 +271,7 @@ function logMatches(query, began) {
   };
 }
 
-// A machine over an hour with a sample every 5 s, or over a range.
+// Returns a machine over an hour with a sample every 5 s, or over a range.
 function machine(task, query) {
   const n = Number(task.split(':')[1]) + 1;
   const [from, to] = ['from_ms', 'to_ms'].map((name) => Number(query.get(name)) / 1000);
@@ -397,7 +396,7 @@ export class MockRest {
     };
   }
 
-  // Returns the rows of a topic on programs; null for other topics.
+  // Returns the rows of a topic on programs, or null for other topics.
   rows(topic) {
     const all = programs(this.began);
     if (topic === 'programs') return Object.fromEntries(all.map((p) => [p.id, { ...p, cluster: '', command: undefined }]));
@@ -410,7 +409,7 @@ export class MockRest {
     return { program: p, attempts: { attempts: attemptsOf(p) }, barriers: { barriers }, ...Object.fromEntries(ranks.map((r) => [r.rank, r])) };
   }
 
-  // Returns the answer; null for other paths.
+  // Returns the answer, or null for other paths.
   answer(url) {
     const { pathname: path, searchParams: query } = url;
     const is = (pattern) => pattern.exec(path);

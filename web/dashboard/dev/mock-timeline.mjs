@@ -1,7 +1,7 @@
-// Steps of an invented program: each rank has one every 900 ms; one program has 100,000 steps. One rank in eight is
-// slower for a while. Single steps are listed if there are few.
+// Steps of an invented program: each rank makes a step every 900 ms; one program has 100,000 steps. One rank in eight is slower
+// for a while. If there are few steps, they are listed individually.
 
-const FEW = 10_000; // as on the server; at the limit, steps are summed up
+const FEW = 10_000; // if there are more steps, they are summed, as on the server
 
 export function timelineOf(p, query) {
   const EACH = p.name === 'pretrain' ? 53.4 : 900;

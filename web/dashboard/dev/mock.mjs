@@ -188,7 +188,6 @@ class Cluster {
     for (const key of Object.keys(h)) if (h[key].length > 300) h[key].shift();
   }
 
-  // Advances the simulation by one tick.
   tick(changeAll) {
     const now = Date.now();
     const last = this.history.t.at(-1) ?? 0;
@@ -299,11 +298,11 @@ class Cluster {
     };
   }
 
-  // Returns the changes since `from`; everything if it is null.
+  // Returns the changes since `from`, or everything if `from` is null.
   body(topic, from, watched) {
     if (topic === 'counters') {
       const h = this.history;
-      const first = from === null ? 0 : Math.max(0, h.t.length - 2); // the dashboard drops points that it has
+      const first = from === null ? 0 : Math.max(0, h.t.length - 2); // because the dashboard drops points that it already has
       const history = { step_ms: 1000 };
       for (const key of Object.keys(h)) history[key] = h[key].slice(first);
       return { data: this.data(), history };
@@ -379,7 +378,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
     const one = things.answer(url);
     if (one) return send(200, 'application/json', JSON.stringify(one));
-    const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // requested if the list does not contain it
+    const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // a job that the list does not contain
     if (job) return send(404, 'application/problem+json', JSON.stringify({ status: 404, detail: `there is no ${decodeURIComponent(job)}` }));
     if (url.pathname.startsWith('/mock/') && request.method === 'POST') return send(200, 'text/plain', control(url));
     const ran = stream.rest(url);
@@ -485,7 +484,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
   let ticks = 0;
   const timer = setInterval(() => {
     if (still)
-      ++cluster.seq.counters; // only a sign of life
+      ++cluster.seq.counters; // shows only that the server is alive
     else cluster.tick(all);
     if (!still && ticks % 5 === 0) log.say();
     const due = ++ticks % Math.max(1, Math.round(rate / 2)) === 0;

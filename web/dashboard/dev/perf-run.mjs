@@ -1,5 +1,5 @@
 // Measures the timeline of a run with 1,000 ranks, and with 64 ranks of 100,000 steps each. Measures frames at rest, with a
-// moving crosshair, and during zooming. Prints a line for each; fails if more than 1 % of the frames take over 34 ms.
+// moving crosshair, and during zooming. Prints a line for each measurement; fails if more than 1 % of the frames take over 34 ms.
 
 import { framesOf, launch, watched } from './browser.mjs';
 import { startMock } from './mock.mjs';

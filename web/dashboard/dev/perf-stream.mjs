@@ -25,7 +25,7 @@ console.log(`runs of pixels in the first picture: ${runs}`);
 const y = canvas.y + canvas.height / 2;
 const x = canvas.x + canvas.width / 2;
 let way = 1;
-await frames('at rest', () => page.waitForTimeout(500)); // the speed of this machine at present
+await frames('at rest', () => page.waitForTimeout(500)); // current speed of this machine
 const pan = await frames('dragging', async () => {
   await page.mouse.move(x, y);
   await page.mouse.down();

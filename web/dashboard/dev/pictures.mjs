@@ -1,9 +1,9 @@
-// Compares pages with the pictures in test/pictures: light, dark and on a phone. After an intended change, run `npm run
-// pictures -- --renew` and commit the changed files.
+// Compares pages with the pictures in test/pictures: light, dark and on a phone. After an intended change, run
+// `npm run pictures -- --renew` and commit the changed files.
 //
-// Data and time are fixed, so pictures differ only if the page does. The pictures have half the size of the page, which
-// is enough to see a change. Fonts are those of the system: if texts have another width than in the pictures, nothing
-// is compared and the exit status is 77 (skipped, for ctest).
+// Data and time are fixed, so pictures differ only if the page has changed. The pictures have half the size of the page, which is
+// enough to see a change. The system's fonts are used. If texts do not have the same width as in the pictures, nothing is
+// compared and the exit status is 77 (skipped, for ctest).
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import { startMock } from './mock.mjs';
 
 const NOON = Date.UTC(2026, 10, 27, 12);
 const FOLDER = fileURLToPath(new URL('../test/pictures/', import.meta.url));
-const OTHER = 40; // of 255: a pixel counts as different if a channel differs by more
-const MOST = 0.002; // share of pixels that may differ: edges of letters
+const OTHER = 40; // a pixel is different if a channel differs by more than this (of 255)
+const MOST = 0.002; // share of pixels that may differ, such as edges of letters
 const SKIPPED = 77;
 const PAGES = {
   overview: '/',
@@ -41,7 +41,7 @@ const fontsOf = (page) =>
     });
   });
 
-// Returns the share of different pixels; 1 if the sizes differ.
+// Returns the share of different pixels, or 1 if the sizes differ.
 const differs = (page, a, b) =>
   page.evaluate(
     async ([one, two, other]) => {

@@ -18,7 +18,6 @@ const FULL = { scenario: 'full', tasks: 200 };
 const EMPTY = { scenario: 'empty', tasks: 0 };
 const full = (name, path) => ({ name, mock: FULL, path });
 const empty = (name, path) => ({ name: `empty-${name}`, mock: EMPTY, path });
-// On a desktop and on a phone.
 const both = (name, path, act) => [
   { name, mock: FULL, path, act },
   { name: `narrow-${name}`, mock: FULL, path, act, width: 390 },

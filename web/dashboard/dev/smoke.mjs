@@ -1,4 +1,4 @@
-// Checks basic behaviour in a browser against the mock: pause, loss of connection, another boot, keys, hostile strings.
+// Checks basic behaviour in a browser against the mock: pause, a lost connection, a server restart, keys, and hostile strings.
 // Needs only Chromium. The server's tests check the same behaviour against the real server.
 
 import assert from 'node:assert/strict';
@@ -88,7 +88,7 @@ await step('a dropped connection comes back by itself', async () => {
   await conn('live');
   assert.equal(await page.locator('[data-testid=banner-reboot]').count(), 0);
 });
-assert.deepEqual(faults, []); // after this, the browser logs refused connections
+assert.deepEqual(faults, []); // from here on, the browser logs refused connections
 await step('a stopped server is said so; another boot is live without reload, with a banner', async () => {
   const tasks = await page.textContent('[data-testid=key-tasks] .key-of');
   await mock.close();

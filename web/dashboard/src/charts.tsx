@@ -1,4 +1,4 @@
-// The counters contain the last five minutes; older data and latencies are read over REST.
+// The counters contain the last five minutes. Older data and latencies are read over REST.
 
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';

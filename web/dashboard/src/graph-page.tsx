@@ -1,4 +1,4 @@
-// Shows each closure of a job with up to 2,000 closures; for larger jobs, shows a box for each function.
+// Shows each closure of a job with up to 2,000 closures. For larger jobs, shows a box for each function.
 
 import { useMemo } from 'preact/hooks';
 import { useHeading } from './heading';

@@ -100,7 +100,7 @@ function Uptime() {
   slow.value;
   const { counters, hello } = store;
   if (!hello) return <p class="note">waiting for the server…</p>;
-  // The counters were measured at serverNow.
+  // The counters are valid at the time serverNow.
   const up = counters ? counters.uptime_ms + (frozen.value ? 0 : viewNow() - store.serverNow) : 0;
   return (
     <p class="note" title={counters ? `since ${moment(store.serverNow - counters.uptime_ms)}` : ''}>

@@ -15,7 +15,7 @@ export function keptList(key: string, max: number): KeptList {
     try {
       localStorage.setItem(key, JSON.stringify(list.value));
     } catch {
-      // Without storage, the list lasts until the page is closed.
+      // Without storage, the list exists until the page is closed.
     }
   };
   return {

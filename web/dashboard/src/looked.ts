@@ -10,22 +10,22 @@ import { get, Gone } from './rest';
 const TYPING_MS = 200;
 
 export interface Looked<T> extends Look<T> {
-  again(): void; // requests immediately
+  again(): void; // sends a request immediately
 }
 
 interface Options<T> {
-  every?: number; // ms between a response and the next request
+  every?: number; // time between a response and the next request, in ms
   over?(value: T): boolean; // whether the value is final
-  keep?: boolean; // for list filters, whether to keep the old response until a changed request is answered
-  read?(path: string): Promise<T>; // replaces `get` if a value needs several requests
+  keep?: boolean; // whether to keep the old response until a changed request is answered, for list filters
+  read?(path: string): Promise<T>; // used instead of `get` if a value needs several requests
 }
 
-// An empty path sends no request.
+// Sends no request if the path is empty.
 export function useLooked<T>(path: string, { every = 2000, over = () => false, keep = false, read = get }: Options<T> = {}): Looked<T> {
   const looked = useSignal<Look<T>>(nothing());
   const wake = useRef<() => void>(() => {});
   const held = asked(looked.value, path, keep);
-  // After a server restart, data is read again.
+  // After a server restart, the data is read again.
   const boot = store.hello?.boot;
   const run = useRef({ boot, n: 0 });
   if (boot && run.current.boot !== boot) run.current = { boot, n: run.current.n + (run.current.boot ? 1 : 0) };

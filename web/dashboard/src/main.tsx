@@ -53,7 +53,7 @@ startTheme();
 // Waits at most half a second for the session.
 await Promise.race([readSession(), new Promise((done) => setTimeout(done, 500))]);
 const root = document.getElementById('app')!;
-root.replaceChildren(); // the placeholder in index.html
+root.replaceChildren(); // removes the placeholder in index.html
 render(<App />, root);
 let started = false;
 effect(() => {
@@ -65,5 +65,5 @@ effect(() => {
   void import('./alerts/notices').then(
     ({ startNotices }) => startNotices(),
     () => {},
-  ); // without notifications, the page works normally
+  ); // the page works normally without notifications
 });

@@ -34,8 +34,8 @@ export function Overview() {
   );
 }
 
-// Agents with problems come first. A server that has only agents has no list of workers. Without any tasks, the list
-// explains what it will show.
+// Agents with problems come first. A server that has only agents has no list of workers. If there are no tasks, the list explains
+// what it will show.
 function Workers() {
   slow.value;
   const agents = store.clusters.all().some((c) => c.tasks > 0);

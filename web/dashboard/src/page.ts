@@ -60,7 +60,7 @@ export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
 
-// The server shows the data of a stopped server, whose clock is frozen.
+// True if the server shows the data of a stopped server. The clock is then frozen.
 export const stands = computed(() => session.value?.read_only ?? false);
 
 // Returns the server time. The time is frozen with the page; otherwise, healthy heartbeats would seem to age.
@@ -122,7 +122,7 @@ function onFrame(): void {
   ++fast.value;
 }
 
-// The overview lists the workers of all clusters, the task page those of the selected cluster.
+// The overview lists the workers of all clusters. The task page lists the workers of the selected cluster.
 function ofCluster(): string | undefined {
   const of = cluster();
   return page.value.path === '/tasks' && of ? poolOf(of) : undefined;
@@ -150,7 +150,7 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  want(hidden ? ['counters', 'attention'] : topics()); // needed for the tab's title and icon
+  want(hidden ? ['counters', 'attention'] : topics()); // because the tab's title and icon need these topics
   if (!hidden) {
     socket.connect();
     requestFrame();
@@ -158,7 +158,7 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
-// Includes the topics of the displayed log or program.
+// Returns the page's topics and the topic of the displayed log or program.
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
@@ -186,7 +186,7 @@ export const unknownCluster = computed(() => {
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// The name is empty for the main cluster. Until the clusters are known, it is a cluster to which the token is
+// The cluster's name, which is empty for the main cluster. Until the clusters are known, it is a cluster to which the token is
 // restricted.
 export const clusterQuery = computed(() => {
   slow.value;

@@ -1,4 +1,4 @@
-// Scripts of lists, detail pages and charts are loaded when first opened, so that the first page loads quickly.
+// Scripts for lists, detail pages and charts are loaded when they are first needed, so that the first page loads quickly.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -48,7 +48,7 @@ function load(path: Path): void {
     .finally(() => ++news.value);
 }
 
-load(page.peek().path); // starts loading before the first rendering
+load(page.peek().path); // loading starts before the first rendering
 
 export function Content() {
   news.value;

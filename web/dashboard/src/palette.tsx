@@ -1,4 +1,4 @@
-// Loaded when first opened. Names come from the page's topics and from REST, and are shown as text.
+// Loaded when the palette is first opened. Names come from the page's topics and from REST, and are shown as text.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

@@ -66,7 +66,7 @@ function Entries({ group }: { group?: string }) {
 
 export function Rail() {
   slow.value;
-  const open = useSignal(false); // the menu on a phone
+  const open = useSignal(false); // whether the menu is open, on a phone
   useEffect(() => {
     open.value = false;
   }, [page.value.path]);

@@ -1,4 +1,4 @@
-// The server's error message states whether the object ever existed.
+// The server's error messages state whether the object ever existed.
 export class Gone extends Error {}
 
 export class Refused extends Error {
@@ -26,7 +26,7 @@ export async function get<Body>(path: string): Promise<Body> {
   return (await ask(path)).json() as Promise<Body>;
 }
 
-// Resolves with the JSON body of the response, or null if there is none.
+// Resolves with the JSON body of the response, or null if the response has no body.
 export async function send<Body>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Body | null> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await ask(path, { method, ...init });

@@ -9,13 +9,13 @@ const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
 export const addressNow = computed(() => at.value.pathname + at.value.search);
-// The subject is empty for pages without one.
+// The subject, which is empty on pages without a subject.
 export const subject = computed(() => subjectOf(at.value.pathname));
 
 const query = computed(() => new URLSearchParams(at.value.search));
 const choices = new Map<string, ReadonlySignal<string>>();
 
-// Returns a choice of the user; empty if there is none.
+// Returns a choice of the user, or an empty string.
 export function chosen(name: string): ReadonlySignal<string> {
   let choice = choices.get(name);
   if (!choice) choices.set(name, (choice = computed(() => query.value.get(name) ?? '')));
@@ -44,7 +44,7 @@ function take(): void {
   at.value = url;
 }
 
-// Called when the user leaves a page within this window; scroll.ts sets it.
+// Functions that are called when the user leaves a page within this window; scroll.ts sets them.
 export const leaving = { now: () => {}, left: () => {} };
 
 function move(to: string, how: 'push' | 'replace'): void {
@@ -62,7 +62,7 @@ export function startRouting(): void {
   addEventListener('popstate', take);
 }
 
-// Keeps the selected cluster, and drops the choices of the current page.
+// Returns an address with the selected cluster, without other choices of the current page.
 export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);

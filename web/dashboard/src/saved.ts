@@ -1,4 +1,4 @@
-// Saved filters are stored in this browser. To share a filter, users send its address.
+// Saved filters are stored in this browser. Users can share a filter by sending its address.
 
 import { keptList } from './kept';
 
@@ -10,7 +10,7 @@ export interface SavedFilter {
   href: string;
 }
 
-// Accepts only addresses of this server's pages, because the storage could have been manipulated.
+// Returns only addresses of this server's pages, because the storage could have been manipulated.
 export function savedFilters(): SavedFilter[] {
   return kept.list.value.flatMap((text) => {
     const at = text.indexOf(' ');

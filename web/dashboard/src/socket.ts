@@ -26,10 +26,10 @@ export interface SocketEnv {
 export interface SocketEvents {
   changed(): void;
   link(link: Link): void;
-  rebooted(): void; // another server process has answered
+  rebooted(): void; // called when another server process has answered
 }
 
-const SILENCE_MS = 3000; // counters arrive twice a second, so this means a dead connection
+const SILENCE_MS = 3000; // counters arrive twice a second, so silence means a dead connection
 const ACK_MS = 1000;
 const ASK_AGAIN_MS = 2000;
 const BACKOFF_MS = { first: 250, last: 10_000 };
@@ -83,7 +83,7 @@ export class Socket {
     this.settle();
   }
 
-  // Visible rows need exact heartbeat ages.
+  // Requests exact heartbeat ages for the visible rows.
   watchRows(ids: readonly number[]): void {
     const next = ids.slice(0, MAX_WATCHED_ROWS);
     if (next.length === this.rows.length && next.every((id, n) => id === this.rows[n])) return;
@@ -176,7 +176,7 @@ export class Socket {
     const held: Partial<Record<Topic, number>> = {};
     for (const topic of due) {
       const seq = this.store.seq(topic);
-      // After an unanswered resume, the server may have lost the subscription, so a snapshot is required.
+      // If a resume was not answered, the server may have lost the subscription, so a snapshot is required.
       if (seq !== null && !this.asked.has(topic)) held[topic] = seq;
       else this.send({ t: 'sub', topic });
       this.asked.set(topic, now);
@@ -216,7 +216,7 @@ export class Socket {
     }
     if (this.link === 'live') this.setLink('lost');
     const grown = Math.min(BACKOFF_MS.last, BACKOFF_MS.first * 2 ** this.failures++);
-    // Jitter prevents the pages of a restarted server from reconnecting simultaneously.
+    // Jitter prevents pages from reconnecting simultaneously after a server restart.
     const wait = this.retryAfter ?? grown * (0.75 + this.env.random() / 2);
     this.retryAfter = null;
     this.cancelRetry = this.env.after(wait, () => this.connect());

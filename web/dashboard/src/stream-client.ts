@@ -33,14 +33,14 @@ export class StreamFeed {
     return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now, wanted.until || Infinity) > held.to;
   }
 
-  // Returns whether the stream changed; a newer call cancels an older call.
+  // Returns whether the stream changed. A newer call cancels an older call.
   async look(wanted: Wanted): Promise<boolean> {
     const round = ++this.round;
     let fresh = this.missing(wanted);
-    if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // data of a past range does not change
+    if (!fresh && this.held!.to !== Infinity && !this.held!.more) return false; // because the data of a past range does not change
     const { view, now } = wanted;
     const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
-    // Includes a margin on both sides for panning. A range up to now keeps growing.
+    // Includes a margin on both sides for panning. A range that ends now keeps growing.
     const end = Math.min(view.to + spanOf(view), wanted.until || Infinity);
     const to = end >= now ? Infinity : Math.ceil(end);
     for (let page = 0; page < PAGES; ++page) {
@@ -61,7 +61,7 @@ export class StreamFeed {
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
-      if (round === this.round) this.stream.takeRunning(body); // a newer call reads the data again
+      if (round === this.round) this.stream.takeRunning(body); // otherwise, a newer call reads the data again
     }
     return true;
   }

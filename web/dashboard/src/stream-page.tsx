@@ -65,7 +65,7 @@ export function StreamPage() {
   );
 }
 
-// Updates once per second, and immediately after a move.
+// Updates the sums once per second, and immediately after a move.
 function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
   const second = Math.floor(slow.value / 2);
   return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, settled.value]);

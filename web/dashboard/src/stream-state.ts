@@ -1,5 +1,5 @@
-// While following, the range ends at the current time. The address is updated slightly later, so that a drag does not
-// update it sixty times a second.
+// In follow mode, the range ends at the current time. The address is updated slightly later, so that a drag does not update it
+// sixty times a second.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { choose, chosen } from './route';
 
 const SPAN_MS = 60_000;
 const WRITE_MS = 250;
-const AHEAD = 0.03; // fraction of the span, to the right of the current time
+const AHEAD = 0.03; // fraction of the span that lies after the current time
 
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });
@@ -56,8 +56,8 @@ function fromAddress(from: string, to: string, span: string): Looking {
   return { follow: true, span: wish > 0 ? Math.min(MAX_SPAN, Math.max(MIN_SPAN, wish)) : SPAN_MS };
 }
 
-// While the page is shown, the address sets the range, unless this code wrote it. `otherwise` is used without a range
-// in the address.
+// While the page is shown, the address sets the range, unless this code wrote it. `otherwise` is used if the address contains no
+// range.
 export function useLooking(otherwise?: Looking): void {
   const says = { from: chosen('from').value, to: chosen('to').value, span: chosen('span').value };
   const text = JSON.stringify(says);
@@ -68,7 +68,7 @@ export function useLooking(otherwise?: Looking): void {
   useEffect(() => () => clearTimeout(timer), []);
 }
 
-// A factor below 1 zooms in. While following, the current time stays in place.
+// A factor below 1 zooms in. In follow mode, the current time stays in place.
 export function zoom(factor: number, at?: number): void {
   const now = looking.peek();
   if (now.follow) set({ follow: true, span: Math.min(MAX_SPAN, Math.max(MIN_SPAN, now.span * factor)) });

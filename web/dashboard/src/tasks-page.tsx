@@ -8,7 +8,7 @@ import { TaskList } from './parts/task-list';
 export function TasksPage() {
   slow.value;
   const of = cluster();
-  const workers = !of || of.main || order.value.length > 0 || of.tasks === 0; // a cluster that has only agents has no workers
+  const workers = !of || of.main || order.value.length > 0 || of.tasks === 0; // a cluster with only agents has no workers
   return (
     <div class="panels tall">
       <Agents />

@@ -1,4 +1,4 @@
-// Colours are resolved for canvases, which cannot read light-dark().
+// Colours are resolved here for canvases, which cannot read light-dark().
 
 import { signal } from '@preact/signals';
 
@@ -9,7 +9,7 @@ const KEY = 'muster.theme';
 const stored = localStorage.getItem(KEY) as Theme | null;
 
 export const theme = signal<Theme>(stored && THEMES.includes(stored) ? stored : 'auto');
-export const repaint = signal(0); // counts changes of `color` results
+export const repaint = signal(0); // incremented when results of `color` change
 
 const cache = new Map<string, string>();
 let probe: HTMLElement | null = null;

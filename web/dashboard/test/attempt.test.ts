@@ -1,5 +1,3 @@
-// The record of an attempt as text.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seenText, type AttemptDetail } from '../src/model/rest/attempt';

@@ -74,8 +74,8 @@ test('the rate covers the last 30 s and is unknown at first', () => {
   for (let s = 1; s <= 60; ++s) samples = sampled(samples, { at: 100_000 + s * 1000, done: s * 10 });
   assert.equal(samples.length, 31);
   assert.equal(rateOf(samples, 0), 10);
-  assert.deepEqual(sampled(samples, { at: 1, done: 999 }), samples); // the clock was set back
-  assert.equal(sampled(samples, { at: 170_000, done: 0 }).length, 1); // the server was restarted
+  assert.deepEqual(sampled(samples, { at: 1, done: 999 }), samples); // simulates a clock that was set back
+  assert.equal(sampled(samples, { at: 170_000, done: 0 }).length, 1); // simulates a server restart
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 10), '10 a second · about 1m 00s left');
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 0.05), '3 a minute · about 3h 20m left');
   assert.equal(pace(counts({ total: 1000 }), 0), 'no closure has finished recently');

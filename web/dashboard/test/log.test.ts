@@ -1,5 +1,3 @@
-// A log on the page: the effect of snapshots and deltas, and the limit.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LINES_KEPT, Log, shownLines } from '../src/model/log';

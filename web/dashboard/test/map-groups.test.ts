@@ -127,7 +127,7 @@ test('the map and the key numbers agree', () => {
     agent('train', 7, { unheard: true }),
   ];
   const row: ClusterRow = { ...cluster('train', 8), agents: { connected: 2, unheard: 1, registering: 1, missing: 1, disconnected: 1, late: 1, error: 2 } };
-  // Closure workers use it, and no agent ever connected.
+  // The cluster was used by closure workers, but no agent ever connected.
   const used: ClusterRow = { ...cluster('used', 2), has_workers: true, state: 'WAITING', agents: { connected: 0, registering: 0, missing: 2, disconnected: 0, late: 0, error: 0 } };
   const clusters = [cluster('default', 0, true), row, used];
   const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined), undefined);

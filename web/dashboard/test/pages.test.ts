@@ -30,7 +30,7 @@ test('the path names the subject of the page', () => {
   assert.equal(subjectOf('/jobs/job_0000000000000001'), 'job_0000000000000001');
   assert.equal(subjectOf('/jobs/job_1/graph'), 'job_1');
   assert.equal(subjectOf('/jobs/a%20b'), 'a b');
-  assert.equal(subjectOf('/jobs/%zz'), '%zz'); // a malformed escape: used unchanged
+  assert.equal(subjectOf('/jobs/%zz'), '%zz'); // a malformed escape stays unchanged
   assert.equal(subjectOf('/workers/worker%3A3'), 'worker:3');
   assert.equal(subjectOf('/workers/a%2Fb:3'), 'a/b:3');
   assert.equal(subjectOf('/jobs'), '');

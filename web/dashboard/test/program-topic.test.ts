@@ -1,5 +1,3 @@
-// Programs as the WebSocket sends them.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mayBeProgram, type ProgramTopic } from '../src/model/program-protocol';

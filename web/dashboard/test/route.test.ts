@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-// The part of a browser that routing needs: an address, and a history with events for "back".
+// The browser functions that routing needs: an address, and a history with events for "back".
 const visited = ['/jobs/job_0000000000000001?cluster=train'];
 let at = 0;
 const heard: (() => void)[] = [];
@@ -55,7 +55,7 @@ test('a choice changes only the URL, and typing adds one history entry', () => {
   route.choose({ state: '', q: '' });
   assert.equal(visited.length, before + 1);
   assert.equal(visited[at], '/jobs/job_2?cluster=train');
-  route.choose({ state: '' }); // unchanged: no history entry
+  route.choose({ state: '' }); // no change, so no history entry
   assert.equal(visited.length, before + 1);
 });
 

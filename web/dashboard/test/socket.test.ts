@@ -1,5 +1,3 @@
-// The connection with a manual clock and wire.
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientMessage } from '../src/model/protocol';

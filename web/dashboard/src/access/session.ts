@@ -23,5 +23,5 @@ export async function signOut(): Promise<void> {
   location.reload();
 }
 
-// Properties that disable an action button if the token is a viewer's.
+// Properties that disable an action button if the token's role is viewer.
 export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token is read-only.' } : {});

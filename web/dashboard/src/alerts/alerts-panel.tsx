@@ -1,4 +1,4 @@
-// An alert disappears when its cause ends or a user dismisses it.
+// An alert disappears when its cause ends or when a user dismisses the alert.
 
 import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';

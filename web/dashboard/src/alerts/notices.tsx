@@ -12,7 +12,7 @@ import { color, repaint } from '../theme';
 import { nameOfItem } from '../model/alert-list';
 
 const KEY = 'muster.notify';
-const AT_ONCE = 3; // notifications at once; further alerts are shown only in the dashboard
+const AT_ONCE = 3; // maximum of simultaneous notifications; the dashboard shows all alerts
 
 // Browsers support notifications only with HTTPS and on localhost.
 const there = typeof Notification !== 'undefined' && isSecureContext;
@@ -45,7 +45,7 @@ function tell(): void {
   let version = -1;
   setInterval(() => {
     if (store.seq('attention') === null) return;
-    if (document.hidden && version !== store.attention.version) ++slow.value; // updates title and icon of a hidden tab
+    if (document.hidden && version !== store.attention.version) ++slow.value; // updates the title and icon of a hidden tab
     version = store.attention.version;
     const rows = items();
     if (first || !document.hidden || !wanted.peek()) {
@@ -66,7 +66,7 @@ function show(row: AttentionRow): void {
       notice.close();
     };
   } catch {
-    wanted.value = false; // mobile browsers require an installed app
+    wanted.value = false; // because mobile browsers require an installed app
     denied.value = true;
   }
 }

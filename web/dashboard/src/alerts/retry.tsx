@@ -11,7 +11,7 @@ interface Props {
   id: string;
   counts?: { failed: number; cancelled: number };
   retryable?: boolean;
-  stay?: boolean; // shows a link to the new job instead of opening the job
+  stay?: boolean; // if true, shows a link to the new job instead of opening the job
 }
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));
@@ -29,7 +29,7 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
     );
   return (
     <Action
-      atOnce // the new jobs can be cancelled
+      atOnce // needs no confirmation: the new jobs can be cancelled
       testid="retry-all"
       label="Retry all"
       title={`Retry ${plural(left.length, 'job')}?`}
@@ -63,7 +63,7 @@ export function Retry({ id, counts, retryable, stay }: Props) {
     );
   return (
     <Action
-      atOnce // the new job can be cancelled
+      atOnce // needs no confirmation: the new job can be cancelled
       testid="retry-job"
       label="Retry"
       title="Retry the failed and cancelled closures?"

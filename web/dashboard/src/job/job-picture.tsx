@@ -49,7 +49,7 @@ export function JobPicture({ job }: { job: JobView }) {
     const within = (all ?? []).filter((r) => r.from <= to && r.from + r.us / 1000 >= from);
     return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
   }, [all, whole.value, from, to]);
-  const listed = all !== null && (range !== null || !whole.value?.executions); // otherwise, use the server's statistics of all executions
+  const listed = all !== null && (range !== null || !whole.value?.executions); // false if the server's statistics of all executions are used instead
   const part = !picture
     ? ''
     : !listed
@@ -69,7 +69,7 @@ export function JobPicture({ job }: { job: JobView }) {
   );
 }
 
-// `left` is the scope if only part of the job is shown.
+// `left` is the scope if the page shows only part of the job.
 function Durations({ picture, part, left }: { picture: Picture; part: string; left: string }) {
   return (
     <Panel id="picture" title="Durations" note={part} span={12}>
@@ -90,7 +90,7 @@ function Durations({ picture, part, left }: { picture: Picture; part: string; le
   );
 }
 
-const HEIGHT = 120; // CSS pixels of the highest bar
+const HEIGHT = 120; // height of the highest bar in CSS pixels
 const LABELLED = 3; // every third bin has a label
 
 // The axis is logarithmic. A label is the lower end of its bin; the last label is the upper end of the range.
@@ -126,7 +126,7 @@ function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
 const HEADS = ['Ended', 'Failed', 'Median', 'Longest', 'Total'] as const;
 
 function By({ title, name, rows }: { title: string; name: 'function' | 'worker'; rows: readonly Group[] }) {
-  if (rows.length === 0) return null; // the server drops the statistics of old jobs
+  if (rows.length === 0) return null; // because the server drops the statistics of old jobs
   const most = rows[0]!.sum;
   const rest = rows.length - SHOWN;
   return (

@@ -18,7 +18,7 @@ import { looking, useLooking, zoom, type Looking } from '../stream-state';
 
 const MOST_HIGH = 264; // maximum height in pixels, so that the list of closures stays visible
 
-// Ends at the current time while the job is running.
+// The range ends at the current time while the job is running.
 const whole = (job: JobView, began: number): View => around(began, job.finished_ms || viewNow());
 
 export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | null }) {

@@ -4,7 +4,7 @@ import { Ansi } from '../parts/ansi';
 import { api } from '../rest';
 import { closureAddress, follow } from '../route';
 
-const OPEN = 2; // levels
+const OPEN = 2; // levels that are initially open
 const SMALL = 2000; // characters; smaller values are not folded
 
 export function JsonTree({ value, job, testid, label }: { value: unknown; job?: string; testid: string; label: string }) {

@@ -8,7 +8,7 @@ export type Waits = KeyWaits;
 export interface Folder {
   folders: string[];
   keys: KeyEntry[];
-  next: string; // page token; empty at the end
+  next: string; // page token; empty on the last page
 }
 export interface KeyValue {
   size: number;

@@ -94,8 +94,8 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// Sets the last heartbeat of new rows, which do not contain it while heartbeats arrive. Keeps the value from the ages
-// column unless the agent has registered since.
+// Sets the last heartbeat in new rows, which do not contain this time while heartbeats arrive. Keeps the value from the ages
+// column unless the agent has registered since then.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
   for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : Math.max(before(name)?.seen ?? 0, row.registered);
 }

@@ -19,13 +19,13 @@ export function mostUrgentFirst(rows: readonly AttentionRow[]): AttentionRow[] {
   );
 }
 
-// The name stays the same while the cause lasts, and differs if the problem occurs again.
+// The alert's name stays the same while the cause lasts, and differs if the problem occurs again.
 export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.since_ms} ${row.link || row.title}`;
 
 // Returns the cluster in an alert's link; empty for the main cluster or the whole server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-// Alerts of other rules are counted by title.
+// Alerts of all other rules are counted by title.
 const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^worker-lost$/, 'worker lost', 'workers lost'],
   [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
@@ -42,7 +42,7 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
 ];
 const SHOWN = 5;
-const SHORT = 36; // characters of a title that replaces a count
+const SHORT = 36; // longest title, in characters, that is shown instead of a count
 
 // If an alert is about a single job or barrier, its count is the number of closures or tasks.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
@@ -99,7 +99,7 @@ export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<stri
 // Returns the alert's command if it must run on another machine and therefore has no button.
 export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
-// Replaces HOST by the dashboard's host name, because the server does not know its own.
+// Replaces HOST by the dashboard's host name, because the server does not know its own host name.
 export function typed(command: string, hostname: string): string {
   return command.replace(/\bHOST\b/, hostname || 'localhost');
 }

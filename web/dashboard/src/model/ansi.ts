@@ -1,4 +1,4 @@
-// Parses terminal output: colours become class names, other control sequences are removed. Never produces markup; takes
+// Parses terminal output: colours become class names, other control sequences are removed. Never produces markup, and takes
 // linear time for any input.
 
 interface Run {
@@ -8,7 +8,7 @@ interface Run {
 
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
-const MAX_RUNS = 500; // maximum per text; the remaining text keeps the last style
+const MAX_RUNS = 500; // maximum number for each text; the remaining text keeps the last style
 
 interface Style {
   colour: string;

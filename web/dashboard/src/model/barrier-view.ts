@@ -16,8 +16,8 @@ export function members({ arrivals = [], missing = [] }: BarrierView): Member[] 
   return [...came, ...missing.map(({ task }) => ({ task: taskName(task), came: 0 }))];
 }
 
-// Returns the time at which half of the members had arrived, or 0 if fewer have arrived. From that time on, missing
-// tasks count as awaited.
+// Returns the time at which half of the members had arrived, or 0 if fewer members have arrived. From this time on, missing tasks
+// count as awaited.
 export function awaitedSince(all: readonly Member[]): number {
   return all[Math.ceil(all.length / 2) - 1]?.came ?? 0;
 }

@@ -10,8 +10,8 @@ interface Fares {
   connected: number;
   late: number;
   error: number;
-  coming: number; // not connected yet
-  unheard: number; // no heartbeat since a server restart
+  coming: number; // agents that have not connected yet
+  unheard: number; // agents without a heartbeat since a server restart
   gone: number;
   total: number;
 }

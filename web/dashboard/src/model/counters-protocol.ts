@@ -4,5 +4,5 @@ import type { Overview } from 'muster-rest';
 
 export type { Counts } from 'muster-rest';
 export type Counters = Overview;
-// Functions by displayed name; for Python, the name of the callable.
+// Functions by displayed name. For Python, this is the name of the callable.
 export type ShownFunction = Overview['progress']['functions'][number];

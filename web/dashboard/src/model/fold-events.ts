@@ -1,18 +1,18 @@
-// Folds repeated events into one line with a count. Events repeat if they have the same kind and subject, and only
-// other repeated events lie between them.
+// Folds repeated events into one line with a count. Events are repeated if they have the same kind and subject, and there are
+// only other repeated events between them.
 
 import type { EventRow } from './protocol';
 
 export interface FoldedEvent extends EventRow {
   times: number;
-  first: number; // number of the oldest event; constant while the fold grows
+  first: number; // number of the oldest event; stays the same while the fold grows
   first_ms: number;
 }
 
-// Repeats within this time are folded even if other events lie between them.
+// Repeated events within this time are folded even if other events lie between them.
 const NEAR_MS = 300_000;
 
-// Texts that differ only in numbers, such as "for 40 s" and "for 60 s", count as equal.
+// Texts that differ only in numbers, such as "for 40 s" and "for 60 s", count as the same text.
 function sameness(e: EventRow): string {
   return [e.severity, e.kind, e.cluster, e.subject, e.text.replace(/\d+(\.\d+)?/g, '#')].join('\u0000');
 }
@@ -23,7 +23,7 @@ export function eventsOf(events: readonly EventRow[], worker: string, cluster: {
   return events.filter((e) => e.subject === worker && (e.cluster === cluster.name || (cluster.main && !e.cluster))).sort((a, b) => b.number - a.number);
 }
 
-// Input and output are newest first; the newest event represents its fold.
+// Both lists are newest first; the newest event represents its fold.
 export function foldEvents(events: readonly EventRow[]): FoldedEvent[] {
   const folded: FoldedEvent[] = [];
   const open = new Map<string, FoldedEvent>();

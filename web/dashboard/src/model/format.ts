@@ -48,7 +48,7 @@ export function percent(part: number, whole: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-// Formats as "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m" or "1d 2h"; rounded down.
+// Formats a duration as "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m" or "1d 2h", rounded down.
 export function age(ms: number): string {
   if (!Number.isFinite(ms)) return NONE;
   const whole = Math.max(0, Math.floor(ms));
@@ -61,7 +61,7 @@ export function age(ms: number): string {
   return `${Math.floor(s / 86_400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
-// Formats a measured duration as "< 1 µs", "35 µs", "1.2 ms", "12 ms" or "4.1 s"; rounded down.
+// Formats a measured duration as "< 1 µs", "35 µs", "1.2 ms", "12 ms" or "4.1 s", rounded down.
 export function duration(us: number): string {
   if (!Number.isFinite(us)) return NONE;
   if (us < 1) return '< 1 µs';

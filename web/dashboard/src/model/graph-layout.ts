@@ -1,7 +1,7 @@
 // Layout of a job's dependency graph from left to right: each closure is to the right of its inputs.
 //
-// Layers are by longest path. Within a layer, nodes are ordered by the mean position of their neighbours, in a few
-// sweeps back and forth. A layer of thousands of nodes, such as a map without dependencies, is folded into columns.
+// The longest path to a node determines its layer. Within a layer, nodes are ordered by the mean position of their neighbours, in
+// a few sweeps back and forth. A layer of thousands of nodes, such as a map without dependencies, is folded into columns.
 
 export interface Place {
   x: number; // in units of a node's pitch

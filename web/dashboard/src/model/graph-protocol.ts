@@ -1,5 +1,4 @@
-// Response of GET /api/v1/jobs/{id}/graph: each closure if there are at most 2,000, otherwise a group for each
-// function.
+// Response of GET /api/v1/jobs/{id}/graph: each closure if there are at most 2,000, otherwise a group for each function.
 
 import type { Graph } from 'muster-rest';
 

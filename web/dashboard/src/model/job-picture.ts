@@ -78,7 +78,7 @@ export function ranOf(closures: readonly ClosureView[]): Ran[] {
   });
 }
 
-// Returns the percentile by nearest rank, like the server (base/percentile.hpp); 0 for an empty list.
+// Returns the percentile by nearest rank, like the server (base/percentile.hpp), or 0 for an empty list.
 export function percentile(sorted: readonly number[], p: number): number {
   return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
 }
@@ -86,7 +86,7 @@ export function percentile(sorted: readonly number[], p: number): number {
 const FIRST_US = 4; // end of the first bin
 const BINS_MOST = 16;
 
-// The first bin ends at 4 µs; every other bin ends at twice the end of the previous bin. Wide ranges are merged.
+// The first bin ends at 4 µs; each further bin ends at twice the previous bin's end. Wide ranges are merged.
 export function bins(all: readonly Ran[]): Bin[] {
   const found = new Map<number, Bin>();
   for (const { us, failed } of all) add(found, us, 1, Number(failed));

@@ -3,7 +3,7 @@ import { bytes, count, plural } from './format';
 export interface Leaf {
   kind: 'text' | 'lines' | 'number' | 'word' | 'bytes' | 'blob' | 'value';
   text: string;
-  id?: string; // ID of the blob or the value
+  id?: string; // ID of the blob or value
 }
 export interface Branch {
   kind: 'list' | 'object';

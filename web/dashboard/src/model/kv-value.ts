@@ -1,10 +1,10 @@
 export type Look = 'text' | 'json' | 'hex';
 
-const SHOWN_BYTES = 64 * 1024; // limit of hex and text; more would slow down the page
+const SHOWN_BYTES = 64 * 1024; // limit for hex and text, because more bytes would slow down the page
 
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];
-  if (start !== '{' && start !== '[') return null; // a plain number or word looks the same as text
+  if (start !== '{' && start !== '[') return null; // because a plain number or word looks the same as text
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {

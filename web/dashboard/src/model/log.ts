@@ -23,7 +23,7 @@ function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
 export class Log {
   lines: readonly LogLine[] = [];
   version = 0;
-  earlier = false; // older lines exist
+  earlier = false; // whether older lines exist
   dropped = 0;
   ended = false;
   known = true; // false if the job is unknown or its record was removed
@@ -31,7 +31,7 @@ export class Log {
 
   apply(message: LogBody, snapshot: boolean): void {
     const held = snapshot ? [] : this.lines;
-    const newest = held.at(-1)?.seq ?? 0; // a delta can repeat lines that were already received
+    const newest = held.at(-1)?.seq ?? 0; // because a delta can repeat lines that were already received
     const all = withoutReplaced([...held, ...message.lines.filter((line) => line.seq > newest)]);
     this.lines = all.slice(-LINES_KEPT);
     this.earlier = message.earlier || (!snapshot && this.earlier) || all.length > LINES_KEPT;

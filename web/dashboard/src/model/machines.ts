@@ -1,4 +1,4 @@
-// Machine data that workers report. A missing value is unknown.
+// Machine data that workers report. Missing values are unknown.
 
 import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
@@ -7,7 +7,7 @@ export type { MachineView };
 type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
-// A gap larger than this means that the worker was disconnected. Samples over days are minutes apart.
+// Returns the largest gap between samples of a connected worker. Samples over days are minutes apart.
 export function gapOf(seconds: readonly number[]): number {
   let least = Infinity;
   for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);
@@ -51,8 +51,8 @@ export const rateText = (a?: number, b?: number): string => (a === undefined || 
 
 export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
 
-// Returns an SVG path of 100 x 20 that joins known neighbours. `most` defaults to the largest value. `range`, in
-// seconds, defaults to the range of all samples.
+// Returns an SVG path of 100 x 20 that joins known neighbours. `most` defaults to the largest value. `range`, in seconds,
+// defaults to the range of all samples.
 export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
   const [begin, end] = range;
   const length = Math.max(end - begin, 1);

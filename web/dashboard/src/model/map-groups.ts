@@ -94,8 +94,8 @@ export interface TaskTotals {
   late: number;
   error: number;
   gone: number;
-  missing: number; // not connected yet
-  unheard: number; // no heartbeat since a server restart
+  missing: number; // agents that have not connected yet
+  unheard: number; // agents without a heartbeat since a server restart
 }
 
 export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {

@@ -28,7 +28,7 @@ const MAX_PITCH = 40;
 const MIN_PITCH = 3;
 const LABEL = 20; // CSS pixels of a group's title
 const GAP = 8; // gap below a group's cells
-const LEAST = 190; // width that keeps the title readable next to another group
+const LEAST = 190; // minimum width, which keeps the title readable next to another group
 const BESIDE = 24; // gap between two groups side by side
 
 function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bounds): number {
@@ -37,7 +37,7 @@ function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bo
   return counts.reduce((sum, count) => sum + furniture + Math.ceil(count / columns) * pitch, 0);
 }
 
-// Finds the largest cells with which all groups fit. Groups of one row are placed side by side if possible.
+// Finds the largest cells with which all groups fit. Groups with one row are placed side by side if possible.
 export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const { width, height, scale } = bounds;
   const least = Math.max(2, Math.round(MIN_PITCH * scale));
@@ -48,7 +48,7 @@ export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const blocks: Block[] = [];
   let top = 0; // top of the next groups
   let left = width; // end of the current line; `width` means that it is full
-  let line = 0; // top of the current line
+  let line = 0; // top of the current line of groups
   for (const count of counts) {
     const rows = Math.ceil(count / most);
     const wide = rows === 1 ? Math.max(count * pitch, Math.round(LEAST * scale)) : width;

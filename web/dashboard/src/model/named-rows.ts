@@ -5,7 +5,7 @@ export interface NamedRows<Row> {
 }
 
 export class RowSet<Row> {
-  version = 0; // counts all changes
+  version = 0; // number of changes so far
   more = 0; // number of rows that the server omitted
   private byName = new Map<string, Row>();
   private list: readonly Row[] | null = null;

@@ -1,4 +1,4 @@
-// Selects new, persistent alerts that are stuck or errors and were not dismissed. alerts/notices.ts uses the clock and
+// Selects new, persistent alerts that are stuck or are errors, and that were not dismissed. alerts/notices.ts uses the clock and
 // the browser.
 
 import { nameOfItem, urgencyOf } from './alert-list';

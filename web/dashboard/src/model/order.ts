@@ -1,9 +1,9 @@
-// Lists problems first, then sorts by job and index.
+// Lists tasks with problems first, then sorts tasks by job and index.
 
 import { CONNECTED, type Tasks } from './tasks';
 
-// Sorts like (job, index): 17 bits of job and 32 bits of index. With four bits of state above them, the number fits
-// exactly into a double.
+// Sorts like (job, index): 17 bits of job and 32 bits of index. With four bits of state above them, the number fits exactly into
+// a double.
 function place(tasks: Tasks, slot: number): number {
   return tasks.jobAt(slot) * 2 ** 32 + tasks.indexAt(slot);
 }
@@ -22,7 +22,7 @@ export function matches(tasks: Tasks, slot: number, query: string): boolean {
   );
 }
 
-// `cluster` is empty for the main cluster, undefined for all clusters.
+// `cluster` is empty for the main cluster, and undefined for all clusters.
 export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Array {
   const wanted = query.trim().toLowerCase();
   const key = new Float64Array(tasks.size);
@@ -45,8 +45,8 @@ export interface MapGroup {
 
 const MAX_GROUPS = 10;
 
-// Groups follow the order of first occurrence. Beyond ten jobs, the smallest jobs share a group, because their titles
-// would leave no room for the cells.
+// Groups follow the order of first occurrence. Beyond ten jobs, the smallest jobs share a group, because their titles would leave
+// no room for the cells.
 export function mapGroups(tasks: Tasks): MapGroup[] {
   const byJob = new Map<number, number[]>();
   const key = new Float64Array(tasks.size);

@@ -8,17 +8,17 @@ export type Group = (typeof GROUPS)[number];
 interface PageRow {
   path: string; // '*' stands for the subject
   title: string;
-  rail?: string; // missing if only other pages link to this page
+  rail?: string; // missing if the rail does not list this page
   group?: Group; // section of the rail; if missing, the page is above all sections
-  key?: string; // key that opens the page when pressed after "g"
+  key?: string; // key that opens the page after "g"
   find?: string; // label of the search field; if missing, there is no field
-  cluster?: boolean; // the page shows one selectable cluster
+  cluster?: boolean; // whether the page shows one selectable cluster
   topics: readonly Topic[];
 }
 
 const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
 
-// Listed in the same order as in the rail.
+// Pages in the order of the rail.
 export const PAGES = [
   { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
   { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
@@ -77,18 +77,18 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand; the server will report that it does not exist
+    return text; // typed by hand; the server will report that the subject does not exist
   }
 }
 
-// Returns the page or its parent.
+// Returns the path of the page or of its parent.
 export function railOf(page: Page): Path {
   if (page.rail) return page.path;
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
-// Converts an address of an earlier version, in which a job was a parameter and a closure was a choice on its job's
-// page. Jobs without a started closure were RUNNING.
+// Converts an address from an earlier version, in which a job was a parameter and a closure was a choice on its job's page. At
+// that time, jobs without a started closure were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
   const [first, id, ...rest] = parts(pathname);

@@ -15,7 +15,7 @@ export interface Order {
   danger: boolean;
   path: string;
   done: string;
-  leads?: 'job'; // if set, the job in the response is opened
+  leads?: 'job'; // if set, the page opens the job in the response
 }
 
 const VERBS = ['cordon', 'uncordon', 'drain', 'cancel', 'retry', 'restart'] as const;

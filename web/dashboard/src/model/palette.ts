@@ -12,7 +12,7 @@ export interface Found {
 const PER_KIND = 6;
 const ALL = 40;
 
-// Returns a rank (lower is better), or null without a match. Every word must occur in the title or the detail.
+// Returns a rank (lower is better), or null if there is no match. Every word must occur in the title or the detail.
 export function rank({ title, detail, kind }: Found, words: readonly string[]): number | null {
   const name = title.toLowerCase();
   const all = `${name} ${detail.toLowerCase()} ${kind}`;

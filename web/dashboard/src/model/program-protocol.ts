@@ -7,7 +7,7 @@ import type { AttemptView, ProgramView, RankView } from './rest/programs';
 export type ProgramTopic = `program:${string}`;
 export const isProgram = (topic: string): topic is ProgramTopic => topic.startsWith('program:');
 
-// The address can contain anything, so the ID is checked.
+// The address can contain any text, so the ID is checked.
 export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
 
 // The values that change while a program runs.

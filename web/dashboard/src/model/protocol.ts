@@ -61,7 +61,7 @@ export interface TaskRows {
   slots: number[];
   running: number[];
   finished: number[];
-  failed?: number[]; // included in `finished`; older servers omit it
+  failed?: number[]; // also included in `finished`; older servers omit it
   cordoned?: number[]; // 1 if the worker gets no new closures until it is uncordoned
   error: string[];
 }
@@ -88,7 +88,7 @@ type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
-  main: boolean; // whether the cluster uses the server's own port; then its tasks include closure workers
+  main: boolean; // whether the cluster uses the server's own port; if so, its tasks include closure workers
   address: string; // address for agents; can be empty
   tasks: number;
   has_workers: boolean; // whether closure workers have connected
@@ -105,10 +105,10 @@ export interface ClusterRow {
   cause?: { task: string; message: string; at: number };
 }
 
-// By cluster and job, one character per task, see takeAges.
+// Ages by cluster and job, as one character for each task; see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
-// A missing member does not apply to the agent.
+// Members that do not apply to the agent are missing.
 interface AgentFares {
   state: AgentState;
   code?: string;
@@ -134,7 +134,7 @@ export interface AgentRow extends AgentFares {
   device_names?: string[];
 }
 
-// Thousands of rows may change to the same state at once.
+// A change that can move thousands of rows to the same state at once.
 export interface AgentChange {
   job: string; // CLUSTER/JOB
   tasks: number[]; // first and last index of each range, alternating

@@ -10,7 +10,7 @@ import { isProgram, WatchedProgram, type ProgramRow } from './program-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
-// An `old` message was already applied. A `gap` means that an earlier message is missing, so the topic must be
+// `old` means that the message was already applied. `gap` means that an earlier message is missing, so the topic must be
 // requested again.
 export type Outcome = 'applied' | 'old' | 'gap';
 
@@ -61,8 +61,8 @@ export class Store {
     return [...this.jobsById.values()].sort((a, b) => b.created_ms - a.created_ms || (a.id < b.id ? 1 : -1));
   }
 
-  // Returns whether the server process has changed. The data stays until snapshots replace it, because marked old data
-  // is better than an empty page.
+  // Returns whether the server process has changed. The old data stays, marked, until snapshots replace it, because it is better
+  // than an empty page.
   greet(hello: Hello): boolean {
     const other = this.hello !== null && this.hello.boot !== hello.boot;
     if (other) this.seqs.clear();
@@ -133,7 +133,7 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
-        for (const row of Object.values(message.rows)) row.text = bare(row.text); // the texts can quote program output
+        for (const row of Object.values(message.rows)) row.text = bare(row.text); // because the texts can quote program output
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':

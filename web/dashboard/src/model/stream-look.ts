@@ -38,7 +38,7 @@ export interface Sum {
   lane: Lane;
   function: number;
   count: number;
-  failed: number; // or lost
+  failed: number; // includes lost closures
   busy: number; // ms within the view
   running: number;
 }
@@ -59,7 +59,7 @@ export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: nu
       const sum = row(of[bar]!);
       sum.count += count[bar]!;
       sum.failed += failed[bar]!;
-      // The times of the closures in a sum are assumed to be evenly distributed.
+      // Closures in a sum are assumed to be evenly distributed over time.
       const length = end[bar]! - start[bar]!;
       sum.busy += length > 0 ? (busy[bar]! * within(start[bar]!, end[bar]!)) / length : 0;
     }

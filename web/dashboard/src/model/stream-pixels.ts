@@ -11,7 +11,7 @@ export interface PixelPicture {
   hues: Uint8Array; // indexed by function number
   view: View;
   now: number;
-  width: number; // width in device pixels, like all sizes here
+  width: number; // width in device pixels, like all sizes in this type
   height: number;
   laneHeight: number;
   top: number; // top of the first lane; negative if it is scrolled out of view

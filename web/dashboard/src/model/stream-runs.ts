@@ -6,8 +6,7 @@ import type { Lane, Stream } from './stream';
 import type { View } from './time-view';
 
 export const HUE_COUNT = 6;
-// A code is 0 if there is no bar; otherwise it is a kind of bar. Kinds at or above BAD take precedence if bars share a
-// pixel.
+// 0 means that there is no bar; other codes are kinds of bars. Kinds at or above BAD take precedence if bars share a pixel.
 const WHOLE = 1;
 const SUM = WHOLE + HUE_COUNT;
 const RUNS = SUM + HUE_COUNT;

@@ -1,9 +1,9 @@
-// Past and current work of each worker: all bars as parallel arrays, and the positions of each lane's bars. Plain data.
+// Past and current work of each worker: all bars as parallel arrays, and the positions of each lane's bars.
 //
-// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently. This
-// rule keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive ordered by
-// their end times, so only the last end time of each row is compared. An end time is measured when the message arrives,
-// so bars of the same slot can overlap slightly. The number of rows still never exceeds the number of slots.
+// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently. This rule keeps
+// the number of rows low, and keeps rows that have long been free for long bars. Bars arrive ordered by their end times, so only
+// the last end time of each row is compared. An end time is measured when the message arrives, so bars of the same slot can
+// overlap slightly. The number of rows still never exceeds the number of slots.
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
@@ -28,7 +28,7 @@ export interface Lane {
   task: string;
   cluster: string;
   bars: number[]; // positions in the columns
-  most: number; // maximum number of rows: the worker's slots, plus one for sums
+  most: number; // maximum number of rows: the worker's slots, plus one row for sums
   rows: number;
   rowEnds: number[];
   running: Running[];
@@ -55,10 +55,10 @@ export class Stream {
   static readonly capacity = 120_000; // maximum number of bars; at the limit, the oldest bars are removed
   size = 0;
   version = 0;
-  epoch = 0; // positions of bars are valid only within an epoch
-  since = 0; // from this time on, all bars are known
+  epoch = 0; // positions of bars are valid only in one epoch
+  since = 0; // all bars after this time are known
   now = 0; // server time of the newest response
-  next = 0; // sequence number after the newest bar
+  next = 0; // sequence number that follows the newest bar
   lanes: Lane[] = []; // sorted by cluster, job and index
   readonly functions: string[] = [];
   at: Columns = columns(1024);
@@ -113,7 +113,7 @@ export class Stream {
     ++this.version;
   }
 
-  // A response for a past range lacks closures that began in it and are still running.
+  // Adds running closures that began in a past range, because the response for a past range does not contain them.
   takeRunning(body: StreamBody): void {
     const { running, base_ms } = body;
     const lanes = new Map(body.lanes.map((each) => [each.lane, each]));
@@ -177,7 +177,7 @@ export class Stream {
     at.count[bar] = count;
     this.closures[bar] = closure;
     this.jobs[bar] = job;
-    if (count > 1 && mine.rows >= mine.most) ++mine.most; // sums next to longer bars
+    if (count > 1 && mine.rows >= mine.most) ++mine.most; // sums are shown next to longer bars
     const row = freeRow(mine, start, end);
     at.row[bar] = row;
     mine.rowEnds[row] = Math.max(mine.rowEnds[row]!, end);

@@ -6,7 +6,7 @@
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-// Shown for unknown states, because REGISTERING is marked but raises no alarm.
+// State shown for unknown states. REGISTERING is marked, but raises no alarm.
 const UNKNOWN = TASK_STATES.indexOf('REGISTERING');
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
@@ -51,14 +51,14 @@ export interface TaskView {
   slots: number;
   running: number;
   finished: number;
-  failed: number; // included in `finished`
+  failed: number; // also included in `finished`
   cordoned: boolean;
   error: string;
 }
 
 export class Tasks {
   size = 0;
-  version = 0; // counts all changes
+  version = 0; // number of changes so far
   stateVersion = 0; // incremented when a state or the rows change
   rowsVersion = 0; // incremented when rows are added, removed or renamed
   jobNames: string[] = []; // each name includes the cluster, except for the main cluster

@@ -11,7 +11,7 @@ const EDGE = 0.02; // fraction of the length
 
 export const spanOf = (view: View): number => view.to - view.from;
 
-// Adds margins. If the clock of the end is slightly behind that of the begin, the length is 0.
+// Adds margins. If the clock that measured the end is slightly behind the clock that measured the begin, the length is 0.
 export function around(began: number, ended: number): View {
   const length = Math.max(0, ended - began);
   const room = Math.max(MIN_SPAN / 2, length * EDGE);

@@ -14,11 +14,11 @@ interface Asked {
 }
 
 interface Props extends Asked {
-  label: string; // "Cancel job"
+  label: string; // such as "Cancel job"
   disabled?: boolean;
   why?: string; // reason why the button is disabled
   testid: string;
-  atOnce?: boolean; // no confirmation is required, because one click can undo the action
+  atOnce?: boolean; // if true, no confirmation is required, because one click can undo the action
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

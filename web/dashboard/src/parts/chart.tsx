@@ -1,4 +1,4 @@
-// The only file that uses uPlot. Loaded with the first chart, because it is larger than all earlier scripts.
+// The only file that uses uPlot. It is loaded with the first chart, because it is larger than all earlier scripts.
 
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { LEAST_MS } from '../model/points';
 import { color, repaint } from '../theme';
 
 export const HEIGHT = 196;
-// Counts are whole numbers, and so are the steps of the axis.
+// Counts are whole numbers, so the axis has whole steps.
 const STEPS = Array.from({ length: 30 }, (_, n) => [1, 2, 5][n % 3]! * 10 ** Math.floor(n / 3));
 
 export interface Line {
@@ -23,12 +23,12 @@ export interface Marker {
 }
 
 export interface ChartProps {
-  lines: readonly Line[]; // constant for the lifetime of the chart
+  lines: readonly Line[]; // constant for the chart's lifetime
   data: uPlot.AlignedData;
   from: number; // seconds
   end: number;
-  times?: boolean; // values in ms on a logarithmic axis; constant
-  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines with shading between them; constant
+  times?: boolean; // whether values are in ms on a logarithmic axis; constant
+  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines with shading between the two lines; constant
   markers: readonly Marker[];
   onZoom(from: number, to: number): void; // seconds; equal values select the whole range
   onCursor(at: number | null): void;

@@ -64,7 +64,7 @@ function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
       const [bx, by] = centre(picture, to!);
       pen.moveTo(ax + reach, ay);
       if (bx - ax > 2.5 * pitch.x) {
-        // Between other nodes, the edge runs between two rows, and turns next to the columns.
+        // Edges between other nodes run between two rows, and turn next to the columns.
         const gap = (picture.graph.places[from!]!.y + (by >= ay ? 1 : 0)) * pitch.y;
         const d = Math.max(12, pitch.x - 2 * reach) / 2;
         pen.bezierCurveTo(ax + reach + d, ay, ax + reach + d, gap, ax + reach + 2 * d, gap);

@@ -1,7 +1,7 @@
-// A list of any number of rows, of which only the visible rows exist in the DOM. Arrow keys move the selection, Enter
-// opens the row.
+// A list of any number of rows, of which only the visible rows exist in the DOM. Arrow keys move the selection, Enter opens the
+// row.
 //
-// On a phone, a row has two lines of cells and an explanatory text, so nothing scrolls sideways.
+// On a phone, a row has two lines of cells and an explanatory text, so the list does not scroll sideways.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -11,9 +11,9 @@ import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
-const NARROW_ROW = { plain: 54, long: 84 }; // `plain` has two lines; `long` has two more lines of text
+const NARROW_ROW = { plain: 54, long: 84 }; // `plain` rows have two lines; `long` rows have two more lines of text
 const MANY = 1000;
-const SPARE = 3; // rows kept beyond each edge
+const SPARE = 3; // number of rows kept beyond each edge
 
 export interface Column<Row> {
   title: string;
@@ -21,8 +21,8 @@ export interface Column<Row> {
   right?: boolean;
   narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns
   sort?: string; // the server's name for the column, if rows can be sorted by it
-  largest?: boolean; // the first click sorts in descending order
-  says?(row: Row): string; // hidden if the content is empty for all rows
+  largest?: boolean; // whether the first click sorts in descending order
+  says?(row: Row): string; // content; if it is empty for all rows, the column is hidden
   cell(row: Row): ComponentChildren;
 }
 
@@ -34,7 +34,7 @@ export interface Sorting {
 
 export interface GridProps<Row> {
   id: string; // ID of the panel whose title labels the list
-  testid?: string; // other name for tests
+  testid?: string; // different name for tests
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;
   name(row: Row): string;
@@ -47,7 +47,7 @@ export interface GridProps<Row> {
   seen?(rows: Row[]): void; // called with the visible rows
   sorting?: Sorting;
   old?: boolean; // whether the rows answer an earlier request
-  least?: number; // px; below this width, the list scrolls sideways, except on a phone
+  least?: number; // minimum width in px; a narrower list scrolls sideways, except on a phone
   empty: ComponentChildren;
 }
 
@@ -184,7 +184,7 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
   );
 }
 
-// If no column is marked as long, the last column is.
+// If no column is marked as long, the last column is used.
 function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
   const left = columns.filter((column) => column.narrow !== 'hide');
   const last = left.at(-1);

@@ -11,7 +11,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       asked = true;
       load().then(
         (component) => (loaded.value = component),
-        () => (asked = false), // the next rendering will try again
+        () => (asked = false), // so that the next rendering tries again
       );
     }
     const Shown = loaded.value ?? Meanwhile;

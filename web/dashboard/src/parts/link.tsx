@@ -5,7 +5,7 @@ import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 interface Props {
   to: string;
   title?: string | undefined;
-  cell?: boolean; // whether the link is in a grid; there, Enter opens the row, so Tab skips the link
+  cell?: boolean; // whether the link is in a grid, where Enter opens the row and Tab skips the link
   children: ComponentChildren;
 }
 
@@ -21,7 +21,7 @@ export const JobLink = ({ id, cell }: { id: string; cell?: boolean }) => (
   </Link>
 );
 
-// An ended closure is found through its job.
+// The server finds an ended closure through its job.
 export const ClosureLink = ({ id, job }: { id: string; job: string }) => (
   <Link to={closureAddress(id, job)} title={id}>
     {shortId(id)}

@@ -1,4 +1,4 @@
-// A list that the server sends in pages. Page, filter and order are in the address.
+// A list that the server sends in pages. The address contains the page, filter and order.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -48,9 +48,9 @@ interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' |
   title: string;
   note?: string;
   what: string; // plural noun for the rows
-  filters: readonly string[]; // names in the address
+  filters: readonly string[]; // parameter names in the address
   looked: Looked<Listing<Row>>;
-  none: ComponentChildren; // shown if there are no rows at all
+  none: ComponentChildren; // content if there are no rows at all
   below?: ComponentChildren;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// Stays at the end unless the user scrolls away.
+// The panel stays at the end unless the user scrolls away.
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';

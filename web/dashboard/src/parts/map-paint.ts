@@ -21,8 +21,8 @@ export interface Picture {
   scale: number;
 }
 
-const LABEL_FROM = 24; // CSS pixels; smaller cells have no room for a number
-const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
+const LABEL_FROM = 24; // CSS pixels; a smaller cell has no room for its number
+const GLYPH_FROM = 13; // device pixels; a smaller cell has no room for its shape
 
 // Shades from weak to strong; the mode selects the shade of a healthy cell.
 const SHADES: Record<MapMode, readonly string[]> = {
@@ -97,7 +97,7 @@ interface Cell {
   x: number;
   y: number;
   state: number;
-  hollow: boolean; // true if another task caused the failure; the cause is filled
+  hollow: boolean; // whether another task caused the failure; the cell that caused it is filled
   label: string; // empty if there is no room
 }
 

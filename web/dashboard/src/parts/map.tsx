@@ -192,7 +192,7 @@ function sentence(): string {
 
 const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
 
-// Uses the words of the key numbers, which count the same cells.
+// Uses the same words as the key numbers, because they count the same cells.
 function wordOf(state: CellState): string {
   return state === 'UNHEARD' ? 'Silent since the server restarted' : state === 'REGISTERING' ? 'Not connected yet' : WORDS[state];
 }

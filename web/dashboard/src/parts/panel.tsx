@@ -7,7 +7,7 @@ interface Props {
   id: string;
   title: string;
   note?: ComponentChildren;
-  aside?: ComponentChildren; // shown on the right
+  aside?: ComponentChildren; // content on the right
   span: 4 | 8 | 12; // number of columns, of twelve
   children: ComponentChildren;
 }

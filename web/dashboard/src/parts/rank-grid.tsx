@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import { endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
-export const CARDS_MAX = 64; // with more ranks, small cells are shown
+export const CARDS_MAX = 64; // limit for cards; more ranks are shown as small cells
 
 const told = (r: RankView): string =>
   [
@@ -75,7 +75,7 @@ class Cell extends Component<CellProps> {
 
 export function RankGrid({ ranks, card, at, choose }: { ranks: readonly RankView[]; card: boolean; at: number; choose(rank: number): void }) {
   const box = useRef<HTMLDivElement>(null);
-  const chosen = useRef(choose); // cells that are not redrawn call the newest function
+  const chosen = useRef(choose); // because cells that are not redrawn must call the newest function
   chosen.current = choose;
   const call = useRef((rank: number) => chosen.current(rank));
   const onKey = (event: KeyboardEvent) => {

@@ -8,7 +8,7 @@ interface Props<Value> {
   now: Value | null;
   choose(value: Value): void;
   testid?: string;
-  wide?: boolean; // allows several lines
+  wide?: boolean; // whether the buttons can fill several lines
 }
 
 export function Segments<Value extends string | number>({ label, options, now, choose, testid, wide }: Props<Value>) {

@@ -14,9 +14,9 @@ import { streamKeys, type Pointed } from './stream-keys';
 import { paintStream } from './stream-paint';
 import { closureOf, jobOf, StreamTip } from './stream-tip';
 
-const LANE = 24; // CSS pixels of a lane with one row
+const LANE = 24; // height of a lane with one row, in CSS pixels
 const MOST_HIGH = 560;
-const NEAR = 3; // pixels next to a bar that still hit it
+const NEAR = 3; // distance in pixels at which the pointer still hits a bar
 const NAMES = 132; // width of the lane names; the CSS contains the same number
 
 interface Props {
@@ -46,7 +46,7 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
 
   useFrames(canvas, latest, top, focus, dirty);
   useEffect(() => {
-    focus.value = null; // the old focus refers to a bar by position
+    focus.value = null; // because the old focus refers to a bar by position
   }, [stream.epoch]);
 
   const pointed = (event: { clientX: number; clientY: number }): Pointed | null => {
@@ -137,7 +137,7 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
-// Redraws when the data changes or time advances by a pixel.
+// Draws again when the data changes or time advances by a pixel.
 function useFrames(
   canvas: { current: HTMLCanvasElement | null },
   latest: { current: Latest },
@@ -209,7 +209,7 @@ function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, 
   }, [width]);
 }
 
-const LETTER = 6.5; // px of a digit
+const LETTER = 6.5; // width of a digit in px
 
 function Axis({ width, left }: { width: number; left: number }) {
   slow.value;
@@ -219,7 +219,7 @@ function Axis({ width, left }: { width: number; left: number }) {
       {ticks(view, width).map(({ at, label }) => {
         const share = (at - view.from) / spanOf(view);
         const half = (label.length * LETTER) / 2;
-        if (share * width < half || (1 - share) * width < half) return null; // the label would be cut off
+        if (share * width < half || (1 - share) * width < half) return null; // because the label would be cut off
         return (
           <span key={at} style={{ left: `${share * 100}%` }}>
             {label}

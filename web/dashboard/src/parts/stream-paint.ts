@@ -1,8 +1,8 @@
-// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels
-// (model/stream-pixels.ts), so the cost of a frame depends only on the size of the canvas.
+// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels (model/stream-pixels.ts),
+// so the cost of a frame depends only on the size of the canvas.
 //
-// A state has a shape as well as a colour: failed bars are taller than the lane and crossed, lost bars are hollow,
-// cancelled bars thin, and sums of short closures lighter. Running closures have a head at their right end.
+// Each state has a shape as well as a colour. Failed bars are taller than the lane and crossed, lost bars are hollow, cancelled
+// bars are thin, and sums of short closures are lighter. Running closures have a head at their right end.
 
 import { short } from '../model/format';
 import { HUES } from '../model/function-hue';
@@ -105,7 +105,7 @@ function heads(pen: CanvasRenderingContext2D, { view, now, width, scale }: Strea
   for (const { row } of lane.running) pen.fillRect(Math.round(right - 2 * scale), y + row * high, 2 * scale, high - (lane.rows > 1 ? scale : 0));
 }
 
-// Draws a block for each minute of older times. Its height shows how busy the worker was.
+// Draws a block for each minute for which there are no bars. The block's height shows how busy the worker was.
 function minutes(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: Lane, y: number, h: number): void {
   const { view, width, stream, hues } = picture;
   const pixels = width / (view.to - view.from);

@@ -10,7 +10,7 @@ import { Panel } from './panel';
 import { Chip, SHAPES, WORDS } from './shape';
 import { Clipped } from './text';
 
-// A row is the ID of a task, whose data is read when the row is drawn.
+// Each row is the ID of a task. The data of the task is read when the row is drawn.
 const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) => (id: number) => {
   const task = store.tasks.view(id);
   return task ? cell(task, id) : null;
@@ -142,7 +142,7 @@ function ClearFilter() {
   );
 }
 
-// A reason is often longer than its cell.
+// A reason is often too long for its cell.
 function Detail() {
   slow.value;
   fast.value;

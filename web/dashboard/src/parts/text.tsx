@@ -7,7 +7,7 @@ export const Clipped = ({ text, kind = '', title = text }: { text: string | unde
   </bdi>
 );
 
-// `counter` is the number of earlier uses of the barrier.
+// `counter` is the number of times that the barrier was used before.
 export const BarrierName = ({ id, counter }: { id: string; counter: number }) => (
   <bdi class="mono" title={id}>
     {id}

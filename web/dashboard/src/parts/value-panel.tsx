@@ -7,7 +7,7 @@ import { api } from '../rest';
 import { Copy } from './copy';
 import { Panel } from './panel';
 
-const PREVIEW = 65_536; // bytes
+const PREVIEW = 65_536; // limit in bytes
 
 export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
   const id = c.remote_value ?? c.id.replace(/^cl_/, 'rv_');

@@ -14,7 +14,7 @@ export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
   );
 }
 
-// If `to` is 0, the duration is measured up to now; `us` is the exact duration, if known.
+// If `to` is 0, the duration ends now. `us` is the exact duration, if it is known.
 export function Span({ from, to, us }: { from: number; to: number; us?: number | undefined }) {
   slow.value;
   if (!from) return <span class="soft">–</span>;

@@ -1,8 +1,7 @@
-// Draws steps in the lanes of a timeline, and the chart of step times below them. Both share the canvas, crosshair and
-// range of the lanes.
+// Draws steps in the lanes of a timeline, and the chart of step times below the lanes. Steps and chart share the canvas,
+// crosshair and range of the lanes.
 //
-// Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands of cells as shapes took ten
-// times as long.
+// Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands of cells as shapes took ten times as long.
 
 import { boxesIn, pixelOf } from '../model/run/boxes';
 import { CHART, type Layout } from '../model/run/layout';
@@ -10,8 +9,8 @@ import { took, type RunSteps, type StepCurve } from '../model/run/steps';
 import type { Range } from '../model/run/timeline';
 import { color } from '../theme';
 
-const EDGE_PX = 4; // steps wider than this have an edge
-const LATE = 1.25; // multiple of the usual duration; longer steps are shaded
+const EDGE_PX = 4; // steps that are wider than this have an edge
+const LATE = 1.25; // steps longer than the usual duration times this factor are shaded
 const WAIT_PX = 2; // shorter waits are not drawn
 
 export interface Sheet {
@@ -37,7 +36,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
   const [shade, slow, edge, wait] = [pixelOf(color('late'), 0.45), pixelOf(color('late'), 1), pixelOf(color('surface'), 0.7), pixelOf(color('text'), 0.55)];
   const thick = each > 3 ? each - 1 : each;
   const px = (view.to - view.from) / width; // ms
-  // Slow steps are drawn over steps that share their pixels.
+  // Slow steps are drawn over faster steps that share their pixels.
   for (const loud of [false, true])
     for (const c of steps.cells) {
       const late = steps.usual > 0 && c.median > LATE * steps.usual;

@@ -1,11 +1,10 @@
-// Timeline, charts, machines and tables of the page use the same range, which is in the address, and show each other's
-// crosshair.
+// The page's timeline, charts, machines and tables use the range in the address, and show each other's crosshair.
 
 import { signal } from '@preact/signals';
 import type { Range } from '../model/run/timeline';
 import { choose, chosen } from '../route';
 
-// Parses "1795764980123-1795765000456" in ms; null for the whole range.
+// Returns the range in "1795764980123-1795765000456" (ms), or null for the whole range.
 export function lookedAt(): Range | null {
   const [from, to] = chosen('zoom').value.split('-').map(Number);
   return from && to && from < to ? { from, to } : null;

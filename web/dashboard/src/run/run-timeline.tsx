@@ -1,5 +1,5 @@
-// A lane for each rank below a strip of its machine, on one canvas. The data under the crosshair and the events within
-// the range are shown below as text.
+// A canvas with a lane for each rank, below a strip for its machine. The data under the crosshair and the events within the range
+// are shown below as text.
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -25,7 +25,7 @@ import { useSteps } from './steps';
 const NO_MACHINES: readonly MachineView[] = [];
 
 interface Cross {
-  x: number; // fraction of the width
+  x: number; // position as a fraction of the width
   lane: number;
 }
 
@@ -148,7 +148,7 @@ interface LanesProps {
 
 function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
-  const fingers = useRef(new Map<number, number>()); // positions as fractions, by pointer
+  const fingers = useRef(new Map<number, number>()); // positions as fractions of the width, by pointer
   const now = useRef({ t, view });
   now.current = { t, view };
   useEffect(() => {
@@ -257,7 +257,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
 
 // Moving these two elements repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
-  const elsewhere = crosshair.value; // crosshair time of another chart
+  const elsewhere = crosshair.value; // time at which another chart shows its crosshair
   const began = drag.value;
   const x = cross.value?.x ?? (elsewhere === null ? -1 : (elsewhere - view.from) / (view.to - view.from));
   if (x < 0 || x > 1) return null;

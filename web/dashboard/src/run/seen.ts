@@ -10,8 +10,8 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // limit on attempts with details; for earlier attempts, only the times are drawn
-export const SAMPLES = 720; // an hour
+const DETAILS = 12; // limit for attempts with details; for earlier attempts, only the times are drawn
+export const SAMPLES = 720; // samples in an hour
 export const SAMPLES_OF_MANY = 240; // limits the size of a response
 const EVERY = 5000; // ms
 
@@ -44,20 +44,20 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
 
 export interface Machines {
   machines: readonly MachineView[];
-  next_page_token?: string; // set if more attempts exist
+  next_page_token?: string; // set if there are more attempts
 }
 const NONE: Machines = { machines: [] };
 
 const BUCKETS = 300;
 
-// For an ended program, covers the time in which it ran, if the server keeps history.
+// Covers the time in which an ended program ran, if the server keeps history.
 export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): Machines {
   const few = hostsOf(ranks) <= STRIPS_MAX;
   const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
   return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
 }
 
-// Reads samples within the range from history, otherwise the newest samples, which every server has.
+// Reads samples in the range from history. Otherwise, reads the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
   const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;

@@ -1,4 +1,4 @@
-// Uses as many buckets as users can distinguish.
+// Requests as many buckets as users can distinguish.
 
 import { useLooked } from '../looked';
 import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from '../model/run/steps';
@@ -8,10 +8,10 @@ import { viewNow } from '../page';
 import { api, get, Gone } from '../rest';
 
 const EVERY = 5000; // ms
-const ANSWERS = 8; // per request; each response may be incomplete
-const LATE = 2000; // ms; a response that ends this close to now is complete
+const ANSWERS = 8; // maximum for each request, because each response can be incomplete
+const LATE = 2000; // ms; responses that end this close to the current time are complete
 
-// A null `range` means the whole run, which grows.
+// If `range` is null, reads the whole run, which grows.
 export function useSteps(p: ProgramView, ranks: number, range: Range | null): RunSteps {
   const path = `programs/${encodeURIComponent(p.id)}/timeline`;
   const of = { ranks: Math.min(RANKS_MAX, ranks), buckets: bucketsFor(ranks), from_ms: range ? Math.floor(range.from) : '', to_ms: range ? Math.ceil(range.to) : '' };

@@ -7,7 +7,7 @@ import { currentView, looking } from '../stream-state';
 const LOOK_MS = 1000;
 const SETTLE_MS = 150; // delay after a move, before missing data is read
 
-// Reads missing data, and new bars while following. `version` counts the responses.
+// Reads missing data and, in follow mode, new bars. `version` counts the responses.
 export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster' | 'until'>, version: Signal<number>, problem: Signal<string>): void {
   const key = JSON.stringify(filter);
   const boot = store.hello?.boot;

@@ -1,5 +1,3 @@
-// All charts of the page share one crosshair.
-
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { cpuText, gpuText, machineThen, memoryText, rangeOf, rateText, sparkPath, type MachineView } from '../model/machines';
@@ -39,7 +37,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
 
 interface TableProps {
   of: Listed;
-  range: Range | null; // range of the lines; null for all samples
+  range: Range | null; // range of the lines; null means all samples
   zoomed: Range | null;
   title: string;
   named: boolean;
@@ -47,7 +45,7 @@ interface TableProps {
 }
 
 export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
-  if (all.length === 0) return null; // older workers do not report machine data
+  if (all.length === 0) return null; // because older workers do not report machine data
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
   const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent per second', 'Read / written per second'];
   const note = zoomed ? (
@@ -85,7 +83,7 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
   const then = at === null ? null : machineThen(one, at);
   const m = at === null ? one.machine : then;
   const [from, to] = range ? [range.from / 1000, range.to / 1000] : rangeOf(s?.seconds ?? []);
-  // Moving the pointer changes the crosshair, not the paths.
+  // When the pointer moves, only the crosshair changes, not the paths.
   const paths = useMemo(() => {
     const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
     return { cores: path(s?.cpu, one.machine?.cpus), memory: path(s?.memory_bytes, one.machine?.memory_total_bytes), gpus: path(s?.gpu_busy, 1) };

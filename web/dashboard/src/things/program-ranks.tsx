@@ -12,7 +12,7 @@ import { address, choose, chosen, follow, workerAddress } from '../route';
 
 const MISSING_SHOWN = 8;
 
-// Redrawn only if the lists changed; otherwise, the properties are identical.
+// This component is redrawn only if the lists changed; otherwise, its properties are identical.
 export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: readonly RankView[]; barriers: readonly Waiting[] }) {
   const at = Number(chosen('rank').value || -1);
   const list = chosen('ranks').value === 'list';

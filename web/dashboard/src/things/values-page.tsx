@@ -155,7 +155,7 @@ const PLACES = [
   ['released', 'released'],
 ] as const;
 
-// On the server, an error is also a READY value.
+// For the server, an error is also a READY value.
 function query(status: string): { status: string; error?: string } {
   if (status === 'ERROR') return { status: 'READY', error: 'true' };
   return status === 'READY' ? { status, error: 'false' } : { status };

@@ -98,7 +98,7 @@ test('matches are highlighted without terminal codes, and long lines are cut aro
       .join('');
   assert.equal(read('loss is \x1b[31mNaN\x1b[0m, nan', 'nan'), 'loss is [NaN], [nan]');
   assert.equal(read('loss is NaN, nan', 'nan', true), 'loss is NaN, [nan]');
-  assert.equal(read('İstanbul NaN', 'nan'), 'İstanbul [NaN]'); // letters with a longer lower case do not shift the match
+  assert.equal(read('İstanbul NaN', 'nan'), 'İstanbul [NaN]'); // letters whose lower case is longer do not shift the match
   assert.equal(read('all is well', ''), 'all is well');
   const long = read(`${'x'.repeat(5000)}NaN${'y'.repeat(5000)}`, 'nan');
   assert.match(long, /^…x{120}\[NaN\]y+…$/);

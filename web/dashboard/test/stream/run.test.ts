@@ -139,6 +139,6 @@ test('a host with machine data has a strip above its lanes', () => {
   assert.equal(machineAt(layout, 'b', 1200), '2.0 of 8 cores, memory 50.0% of 100 B');
   assert.equal(machineAt(layout, 'b', 3200), '4.0 of 8 cores');
   assert.equal(machineAt(layout, 'a', 1200), '');
-  assert.equal(layoutOf(t, [{ ...machine, task: 'worker:9', host: 'b:41000' }]).strips.length, 1); // reported by another worker of the host
+  assert.equal(layoutOf(t, [{ ...machine, task: 'worker:9', host: 'b:41000' }]).strips.length, 1); // another worker on the host reports the machine
   assert.equal(layoutOf(runTimeline(attempts, [rank(0, 'b')], 4000), [{ ...machine, samples: { ...machine.samples!, seconds: [100, 200] } }]).strips.length, 0);
 });

@@ -94,7 +94,7 @@ test('the step chart is below the lanes in the same canvas', () => {
 test('boxes cover at least one pixel and none outside the image', () => {
   const image = new Uint32Array(10 * 4);
   const box = boxesIn(image, 10, 4, { from: 1000, to: 2000 }, 2);
-  box(1200, 1400, 0, 1, 7); // two rows high: two pixels each
+  box(1200, 1400, 0, 1, 7); // two rows high, with two pixels each
   box(1900, 5000, 1, 0.1, 8);
   box(1900, 1901, 9, 1, 9);
   box(100, 900, 0, 2, 9);

@@ -55,7 +55,7 @@ test('the past is requested once, and again after panning beyond it', async () =
 test('a range that ended after its request is requested once more', async () => {
   const { of, asked } = feed();
   const over = (now: number, until?: number) => ({ ...wanted(NOW - 30, NOW), now, ...(until === undefined ? {} : { until }) });
-  await of.look(over(NOW + 10)); // a clock that is behind, or a running job
+  await of.look(over(NOW + 10)); // the clock is behind, or the job is running
   assert.equal(asked[0]!.to_ms, undefined);
   await of.look(over(NOW + 1000));
   assert.deepEqual(asked.slice(1), [

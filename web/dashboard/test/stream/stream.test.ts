@@ -76,7 +76,7 @@ test('overlapping closures have separate rows', () => {
 
 test('a worker has at most as many rows as slots', () => {
   const two = { lanes: [{ lane: 3, task: 'worker:2', cluster: '', slots: 2 }] };
-  // A short bar next to a long one that ends later: the long bar gets the row that was free.
+  // A short bar is next to a long bar that ends later. The long bar gets the row that was free.
   const tight = filled(
     [
       [3, 1000, 100],
@@ -88,7 +88,7 @@ test('a worker has at most as many rows as slots', () => {
   );
   assert.equal(tight.lanes[0]!.rows, 2);
   assert.deepEqual([...tight.at.row.subarray(0, 4)], [0, 1, 1, 0]);
-  // Messages arrived late: three bars seem to overlap.
+  // Three bars seem to overlap, because messages arrived late.
   const late = filled(
     [
       [3, 1000, 100],

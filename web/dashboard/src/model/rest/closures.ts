@@ -21,7 +21,7 @@ export function whereOf(c: ClosureView): string {
   return c.sent_to ?? c.attempts.at(-1)?.worker ?? c.error?.worker ?? '';
 }
 
-// Returns the waiting time before the first execution. `to` is the end if the closure never ran, and 0 while it is
+// Returns the waiting time before the first execution. `to` is the end if the closure never ran, and 0 while the closure is
 // waiting.
 export function waited(c: ClosureView): { from: number; to: number } {
   return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
@@ -38,7 +38,7 @@ export function ran(c: ClosureView): Stretch {
   return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0), ...(last.took_us !== undefined && { us: last.took_us }) } : { from: 0, to: 0 };
 }
 
-// Returns the first line of an error; for a traceback, the last line, which names the error.
+// Returns the first line of an error. For a traceback, returns the last line, which names the error.
 export function failureLine(error: Failure): string {
   const line = lineOf(error.message) || error.kind;
   return error.type && !line.startsWith(error.type) ? `${error.type}: ${line}` : line;

@@ -28,5 +28,5 @@ export function pieces(text: string, tasks: readonly string[] = []): Piece[] {
   return all;
 }
 
-// A value has the same number as its closure.
+// A value's ID has the same number as its closure's ID.
 export const closureIn = (piece: Piece): string => closureOf(piece.text);

@@ -5,13 +5,13 @@ import { count } from '../format';
 
 export interface Page<Row> {
   rows: readonly Row[];
-  next: string; // token of the next page; empty at the end
-  lookedAt: number; // number of rows the server examined; 0 if not reported
+  next: string; // token of the next page; empty on the last page
+  lookedAt: number; // number of rows that the server examined; 0 if unknown
   of: number; // number of rows without the filter
 }
 
 export interface Listing<Row> extends Page<Row> {
-  more: boolean; // whether the next page continues this page, which is not full
+  more: boolean; // whether the page is not full and the next page continues it
 }
 
 const ROUNDS = 12;

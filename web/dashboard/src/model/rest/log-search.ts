@@ -18,11 +18,11 @@ export interface Wanted {
   to: number;
 }
 
-// The closures of a cluster, or a program.
+// The closures of a cluster, or a single program.
 export interface Source {
   key: string;
   title: string;
-  program: string; // ID; empty for closures
+  program: string; // program ID; empty for closures
   query: Readonly<Record<string, string | number>>;
 }
 interface Named {
@@ -35,7 +35,7 @@ const JOBS_MAX = 4; // limit of jobs with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
-// A search without a text requires a job, a program or a time range.
+// A search without text requires a job, a program or a time range.
 export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
 
 // Rank output has no time stamps and does not belong to a job.
@@ -68,7 +68,7 @@ export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '',
 
 export const LINES_MAX = 2000; // limit for each source
 const STEP = 100;
-const PAGES_MAX = 20; // limit per step, because pages can be empty
+const PAGES_MAX = 20; // limit for each step, because pages can be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 
@@ -97,10 +97,10 @@ export interface Piece {
   marked: boolean;
 }
 const SHOWN = 600;
-const BEFORE = 120; // characters before the first match in a longer line
+const BEFORE = 120; // number of characters before the first match in a longer line
 const MARKS_MAX = 50;
 
-// The server ignores case in the same way.
+// Ignores case in the same way as the server.
 const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase());
 
 // Marks the matches. If the line is long, returns only the part around the first match.

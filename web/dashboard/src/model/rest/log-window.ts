@@ -19,7 +19,7 @@ export const mayGoOn = (w: LogWindow): boolean => w.known && w.to < w.size && w.
 
 export const above = (w: LogWindow): [offset: number, bytes: number] => [Math.max(0, w.from - PIECE), Math.min(PIECE, w.from)];
 
-// If the worker has dropped the requested output, the chunk is longer than requested or begins later.
+// If the worker no longer has the requested output, the chunk is longer than requested or begins later.
 export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known || piece.offset >= w.from || piece.next_offset !== w.from) return { ...w, from: 0, size: Math.max(w.size, piece.size) };
   return { ...w, from: piece.offset, before: piece.data + w.before, size: Math.max(w.size, piece.size) };
@@ -27,7 +27,7 @@ export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
 
 export function withBelow(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known) return { ...w, known: w.after !== '' };
-  const kept = piece.offset === w.to; // false if the line itself was dropped
+  const kept = piece.offset === w.to; // false if the worker no longer has the line itself
   return { ...w, after: kept ? w.after + piece.data : w.after, to: kept ? piece.next_offset : w.to, size: piece.size, known: kept || w.after !== '' };
 }
 

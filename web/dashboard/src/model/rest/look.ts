@@ -1,6 +1,6 @@
 export interface Look<T> {
-  of: string; // current request; empty if there is none
-  value: T | null; // last value; kept when a later request fails
+  of: string; // path of the current request; empty if there is none
+  value: T | null; // last value; kept if a later request fails
   stale: boolean; // true if the value answers an earlier request
   problem: string;
   gone: boolean;

@@ -1,4 +1,4 @@
-// Adapts sentences of the server, which are also written for the command line.
+// Adapts sentences from the server, which are also written for the command line.
 
 import { age } from '../format';
 

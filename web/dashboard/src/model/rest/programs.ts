@@ -49,7 +49,7 @@ export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
 // Returns the reason for the state; empty if the state needs no explanation.
 export const reason = (p: { waits_for?: string; cause?: { text: string } }): string => p.waits_for || p.cause?.text || '';
 
-// Applies the rules of the server; newest first.
+// Applies the server's rules; the newest program comes first.
 export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state'>>(all: readonly Row[], cluster: string, state: string, text: string): Row[] {
   const wanted = text.toLowerCase();
   const fits = (p: Row) => p.cluster === cluster && (!state || p.state === state) && (p.name.toLowerCase().includes(wanted) || p.id.includes(wanted));
@@ -82,7 +82,7 @@ export function verdict(p: ProgramView): string {
   }
 }
 
-// Returns "exit 1" or "signal 9, out of memory". Empty while the rank is running.
+// Returns "exit 1" or "signal 9, out of memory", or an empty string while the rank is running.
 export function endOf(r: RankView): string {
   if (r.not_started) return `not started: ${r.not_started}`;
   if (!r.ended_ms) return r.worker_lost ? `${r.worker} is lost` : '';
@@ -137,8 +137,8 @@ export interface Tail {
 const TAIL_MAX = 200_000; // characters shown
 
 export function followed(before: Tail | null, log: RankLog): Tail {
-  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // the worker is busy or has dropped the log
-  const gap = before !== null && log.offset !== before.next; // the server no longer has the output in between
+  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // because the worker is busy or no longer has the log
+  const gap = before !== null && log.offset !== before.next; // whether the server no longer has the output in between
   const text = (before && !gap ? before.text : '') + log.data;
   const whole = text.length <= TAIL_MAX;
   const begin = whole ? 0 : text.indexOf('\n', text.length - TAIL_MAX) + 1 || text.length - TAIL_MAX;

@@ -7,7 +7,7 @@ export interface Sample {
 }
 
 const WINDOW_MS = 30_000;
-const LEAST_MS = 3000; // minimum window, because a shorter window would show bursts
+const LEAST_MS = 3000; // minimum window in ms, because a shorter window would show bursts
 const LEAST_DONE = 3;
 
 export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
@@ -19,7 +19,7 @@ export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
   return [...samples.filter((s) => s.at >= next.at - WINDOW_MS), next];
 }
 
-// Returns closures per second: recently, or since the start of the job if there are few samples. Null if unknown.
+// Returns closures per second: recently, or since the start of the job if there are few samples. Returns null if unknown.
 export function rateOf(samples: readonly Sample[], created: number): number | null {
   const first = samples[0];
   const last = samples.at(-1);

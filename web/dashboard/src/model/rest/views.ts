@@ -8,7 +8,7 @@ export type ClosureState = ClosureView['state'];
 export type Attempt = ClosureView['attempts'][number];
 export type ValueRow = RemoteValuePage['remote_values'][number];
 export type Holder = ValueHolders['holders'][number];
-// These counts do not depend on filters.
+// Counts that do not depend on filters.
 export type JobCounts = JobPage['counts'];
 export type StateCounts = JobCounts['jobs'];
 

@@ -15,7 +15,7 @@ export function uses(w: WorkerView): Use[] {
   return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-// Returns everything that is wrong with the worker, most severe first.
+// Returns every problem of the worker, most severe first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
   if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'had an error', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });

@@ -1,4 +1,4 @@
-// Draws boxes as image pixels if there are too many to draw as shapes in one frame.
+// Draws boxes as image pixels, because there can be too many boxes to draw as shapes in one frame.
 
 import type { Range } from './timeline';
 

@@ -1,4 +1,4 @@
-// Shows agents that Muster did not start in the timeline of programs: runs are shown as attempts, agents as ranks.
+// Shows agents that Muster did not start in the timeline of programs: runs are shown as attempts, and agents as ranks.
 
 import type { Generation } from 'muster-rest';
 import { agentName, hostOf, taskName } from '../agents';
@@ -20,8 +20,8 @@ export interface ClusterRun {
   seen: Seen;
 }
 
-// An agent ends at the time of its event, or at its last heartbeat. An agent that failed because of another agent ends
-// with the run. Barriers and events belong to the newest run; earlier runs have only times and causes.
+// An agent's bar ends at the time of its event, or at its last heartbeat. If an agent failed because of another agent, its bar
+// ends with the run. Barriers and events belong to the newest run; earlier runs have only times and causes.
 export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));

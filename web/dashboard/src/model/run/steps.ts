@@ -11,7 +11,7 @@ export type MetView = RunTimeline['barriers'][number];
 // A drawn cell: a step, several short steps, or a bucket in which steps ended.
 export interface StepCell extends Range {
   rank: number;
-  step: number; // -1 if the cell contains several steps
+  step: number; // step number; -1 if the cell contains several steps
   n: number;
   median: number; // ms
   longest: number; // ms
@@ -19,13 +19,13 @@ export interface StepCell extends Range {
 }
 export interface RunSteps {
   cells: readonly StepCell[];
-  usual: number; // ms; 0 if unknown
+  usual: number; // usual duration in ms; 0 if unknown
   until: number; // time up to which data was read
   met: readonly MetView[];
 }
 export const NO_STEPS: RunSteps = { cells: [], usual: 0, until: Infinity, met: [] };
 
-const CELLS = 24_000; // maximum to request; more cells would be smaller than pixels
+const CELLS = 24_000; // maximum number to request, because more cells would be smaller than pixels
 export const RANKS_MAX = 1000; // limit of the server
 
 export const bucketsFor = (ranks: number): number => Math.max(40, Math.min(300, Math.floor(CELLS / Math.max(1, ranks))));
@@ -47,7 +47,7 @@ function cellsOf(body: TimelineBody): StepCell[] {
   return cells;
 }
 
-// A response can be incomplete; the next response continues.
+// If a response is incomplete, the next response continues it.
 export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   return {
     cells: [...before.cells, ...cellsOf(body)],
@@ -57,7 +57,7 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // with more ranks, only evenly distributed ranks are used
+const OF_RANKS = 64; // limit of ranks; if there are more, evenly distributed ranks are used
 
 // For each bucket, the median step time of the ranks and the longest step of any rank.
 export interface StepCurve {
@@ -116,7 +116,7 @@ export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: num
   return cell.step >= 0 ? `step ${count(cell.step)} took ${took(cell.longest)}${slow}` : `${plural(cell.n, 'step')}, median ${took(cell.median)}, longest ${took(cell.longest)}${slow}`;
 }
 
-// Returns a barrier that was open at this time, or shortly before.
+// Returns a barrier that was open at this time or shortly before.
 export function metAt(met: readonly MetView[], rank: number, at: number, near: number): string {
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';

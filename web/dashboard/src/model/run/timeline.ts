@@ -33,7 +33,7 @@ export interface RunBarrier extends Range {
   late: boolean;
   text: string;
 }
-// A member of an open barrier. It is waiting, or other members are waiting for it.
+// A member of an open barrier. The member is waiting, or other members are waiting for it.
 export interface RunWait extends Range {
   lane: number;
   awaited: boolean;
@@ -84,7 +84,7 @@ const EVENTS: Record<string, string> = {
 };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
-  alert: ['late', 'alert', 'outlined'], // outlined, because it has the same colour as "late"
+  alert: ['late', 'alert', 'outlined'], // outlined, because "alert" has the same colour as "late"
   stop: ['disconnected', 'stop'],
   late: ['late', 'late'],
   event: ['restarting', 'event'],
@@ -133,13 +133,13 @@ export function runTimeline(
     const to = a.ended_ms || now;
     const detail = details.get(a.attempt);
     const ends = new Map(detail?.ended.map((r) => [r.rank, r]));
-    // A failed lane is drawn as running until its end, and red after it.
+    // A failed lane is drawn as running until its end, and in red after its end.
     const add = (span: RunSpan) => {
       if (span.colour !== 'error') return void spans.push(span);
       spans.push({ ...span, colour: 'running' });
       spans.push({ ...span, from: span.to, to: Math.max(span.to, to) });
     };
-    // The remaining ranks were stopped because of the rank that failed.
+    // Other ranks were stopped because of the failed rank.
     const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
       const r = a === newest ? known.get(rank) : undefined;
@@ -218,7 +218,7 @@ export function zoomed(r: Range, begin: number, end: number, whole: Range): Rang
 // Two fingers at fractions a and b of the width have moved to c and d. The points under the fingers stay in place.
 export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
   if (Math.abs(d - c) < 0.02) return r;
-  const scale = (b - a) / (d - c); // change of the length
+  const scale = (b - a) / (d - c);
   return zoomed(r, a - c * scale, a - c * scale + Math.abs(scale), whole);
 }
 
