@@ -57,7 +57,8 @@ void failed_run(agents_facts const& a, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raises an alert while registered tasks wait for missing tasks for longer than a barrier may take.
+// Raises an alert while registered tasks wait for missing tasks for longer than the time limit of a
+// barrier.
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   auto const& g = a.view.generation;
   auto const missing = count_of(a, agent_health::missing);
@@ -77,7 +78,7 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
 void agents_in_error(agents_facts const& a, alerts& out) {
   auto const& g = a.view.generation;
   auto const count = count_of(a, agent_health::error);
-  // The alert about the failed run contains the cause.
+  // The alert about the failed run already contains the cause.
   if (count == 0 || g.state == coordination::generation_state::failed) return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::error; });
   alert item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};

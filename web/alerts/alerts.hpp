@@ -1,6 +1,6 @@
-// Alerts: problems that need a person, one for each cause. An alert exists as long as its cause.
-// Normal events, such as a drained worker or a requeued closure, raise no alert. Rules are pure
-// functions of facts that were copied from the engine; any thread.
+// Alerts. Each alert describes a problem that a person must solve, and exists as long as its cause
+// exists. Normal events, such as a drained worker or a requeued closure, raise no alert. Rules are
+// pure functions of facts that were copied from the engine.
 //
 // Each list of facts has a limit (`…_max`), and the text of an alert contains at most three names.
 #pragma once
@@ -22,15 +22,15 @@ namespace coordination = core::coordination;
 enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
-  std::string rule{};     ///< such as "task-lost"
+  std::string rule{};     ///< rule name such as "task-lost"
   std::string subject{};  ///< identifies the alert together with `rule`
   alert_severity severity = alert_severity::error;
   std::string title{};
-  std::string detail{};      ///< the cause; empty if unknown
-  core::time_point since{};  ///< `never` if unknown
+  std::string detail{};      ///< cause of the problem; empty if unknown
+  core::time_point since{};  ///< start of the problem; `never` if unknown
   std::uint64_t count = 1;   ///< number of objects that the title counts
   std::string link{};
-  std::string command{};  ///< shows more or fixes the problem; can be empty
+  std::string command{};  ///< command that shows more or fixes the problem; can be empty
 };
 
 struct stuck_barrier {
@@ -47,7 +47,7 @@ struct troubled_program {
 
 /// A machine whose memory has been nearly full for a while.
 struct short_machine {
-  std::string task;  ///< empty for the server's machine
+  std::string task;  ///< task name; empty for the server's machine
   core::time_point since{};
   machine seen;
 };
@@ -64,14 +64,15 @@ struct pool_facts {
   core::overview_view overview;
   std::vector<core::function_view> unserved;  ///< functions with queued closures but no worker
   std::vector<core::task_view> lost, late;
-  history::failed_jobs failed;  ///< failed during the last hour
+  history::failed_jobs failed;  ///< jobs that failed during the last hour
   history::failed_sessions failed_sessions;
-  core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
+  /// Start of the time in which closures have been waiting without any worker.
+  core::time_point waits_since = core::never;
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;
   std::vector<troubled_program> hung_programs;   ///< oldest first
-  std::uint64_t closures = 0, closures_max = 0;  ///< includes finished closures
+  std::uint64_t closures = 0, closures_max = 0;  ///< including finished closures
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;
   static constexpr std::size_t failing_builds_max = 50;
@@ -93,21 +94,21 @@ struct journal_stats {
   core::time_point failed_since = core::never;
   std::string failure;
   core::time_point full_since = core::never;
-  std::string full;  ///< path and free space
+  std::string full;  ///< full directory and its free space
 };
 
 struct alert_facts {
   core::time_point now{};
   core::duration late_after{};
-  std::string worker_address;  ///< "HOST:PORT" for `muster worker`; can be empty
+  std::string worker_address;  ///< "HOST:PORT" for `muster worker`; empty if unknown
   journal_stats journal;
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
-  /// Tokens exist, but the server requires them only after a restart.
+  /// Tokens exist, but the server does not require them until it is restarted.
   bool tokens_ignored = false;
 };
 
-/// The key is also the name of the alert's row in the topic.
+/// Returns the key of the alert, which is also the name of its row in the topic.
 std::string key_of(alert const& i);
 void members(member_list const& m, alert const& i);
 

@@ -99,7 +99,7 @@ std::vector<same_cause> by_cause(std::vector<core::job_view> const& jobs) {
 alert about_jobs(same_cause const& jobs, pool_facts const& p) {
   auto const& newest = *jobs.front();
   auto const cause = cause_of(newest);
-  // The subject stays the same when another job fails with this error.
+  // The subject stays the same when more jobs fail with this error.
   alert item{.rule = "jobs-failed",
              .subject = p.cluster + "/" + std::to_string(std::hash<std::string>()(cause)),
              .count = jobs.size()};
@@ -153,7 +153,8 @@ void failed_jobs(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raises only a warning, and only while recent, because the session's program may handle the error.
+// Raises only a warning, and only for recent failures, because the session's program may handle the
+// error.
 void failed_sessions(pool_facts const& p, alerts& out) {
   for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
     auto const label = s.name.empty() ? core::text(s.id) : s.name;
@@ -254,7 +255,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raises one alert for each value, for all workers that build it.
+// Raises one alert for each value, however many workers fail to build it.
 void failing_builds(pool_facts const& p, alerts& out) {
   for (auto it = p.failing_builds.begin(); it != p.failing_builds.end();) {
     auto const& first = *it;
@@ -314,7 +315,7 @@ void journal_fails(journal_stats const& j, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// After a failed write, free space does not help: the server must be restarted.
+// Freeing disk space does not help after a failed write: the server must be restarted.
 void disk_full(journal_stats const& j, alerts& out) {
   if (j.full_since == core::never || j.failed_since != core::never) return;
   alert item{.rule = "disk-full", .subject = {}};

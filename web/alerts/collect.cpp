@@ -22,8 +22,8 @@ using coordination::cluster_id;
 constexpr std::size_t clusters_max = 100;
 constexpr core::duration recent_failure_period = std::chrono::hours(1);
 
-// Returns "HOST:PORT" or an empty string. Users must replace HOST, because the server does not know
-// its own host name.
+// Returns "HOST:PORT", or an empty string. Users must replace HOST, because the server does not
+// know its own host name.
 std::string worker_address(engine_services& services) {
   auto const address = services.endpoints.address(services.endpoints.main());
   auto const port = address.rfind(':');
@@ -187,7 +187,7 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   return a;
 }
 
-// Searches only if the counts show that agents are missing, late or in error.
+// Searches for agents only if the counts show that some are missing, late or in error.
 coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agents_facts& into) {
   std::size_t troubled = 0;
   for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,
@@ -211,7 +211,7 @@ coro::task<muster::result<alert_facts>> check_details(engine_link& engine, first
   for (auto const& name : known.pools) {
     auto pool = co_await collect_pool(engine, name);
     if (pool) facts.pools.push_back(std::move(*pool));
-    // After an error, the cluster was deleted, or the next engine step fails with the reason.
+    // The call fails if the cluster was deleted; otherwise, the next engine step reports the error.
   }
   for (auto const c : known.clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };

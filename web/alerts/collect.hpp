@@ -1,4 +1,5 @@
-// Copies the facts that the rules in alerts.hpp need. Web thread; reads from the engine in steps.
+// Copies the facts that the rules in alerts.hpp need. Used on the web thread; reads from
+// the engine in steps.
 #pragma once
 
 #include "server/hub/access/cluster_scope.hpp"

@@ -45,7 +45,7 @@ void failed_programs(pool_facts const& p, alerts& out) {
   }
 }
 
-// A program that no worker can run is as severe as a closure that no worker can run.
+// A program that no worker can run is as serious as a closure that no worker can run.
 void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
   std::vector<troubled_program> long_ago;
   for (auto const& one : p.waiting_programs)

@@ -10,7 +10,7 @@
 namespace muster::web {
 namespace {
 
-// Limit of views with their own alert. One alert counts the remaining views.
+// Limit of views with their own alert. One more alert counts the remaining views.
 constexpr std::size_t singly = 3;
 
 std::string text_of(core::closure_options const& needs) {
@@ -58,7 +58,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   if (!has_workers(p)) return;  // another rule reports a cluster without workers
   std::vector<core::demand_view const*> unmet;
   for (auto const& w : p.unmet_demand.items)
-    // If the needs are empty, another rule reports the function.
+    // If there are no needs, another rule reports the function.
     if (!text_of(w.needs).empty()) unmet.push_back(&w);
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
@@ -100,8 +100,8 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
-// Workers on one host share its memory, and therefore an alert, unless they have limits of their
-// own.
+// Workers on the same host share its memory, and therefore share an alert, unless they have limits
+// of their own.
 void short_of_memory(pool_facts const& p, alerts& out) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<short_machine const*>> shared;
   for (auto const& s : p.short_of_memory)

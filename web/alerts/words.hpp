@@ -18,7 +18,8 @@ std::string mib(std::uint64_t bytes);
 /// Omits parameters with empty values.
 std::string page_link(std::string path,
                       std::initializer_list<std::pair<std::string_view, std::string>> query);
-/// Returns nothing if the text contains control characters, which are unsafe to paste.
+/// Returns nothing if the text contains control characters, because pasting them into a shell is
+/// unsafe.
 std::optional<std::string> shell_word(std::string_view text);
 std::string cluster_flag(std::string const& cluster);
 

@@ -1,4 +1,4 @@
-// Answers accumulate in a mailbox; only the first of a burst wakes the web thread.
+// Answers accumulate in a mailbox. Only the first answer of a burst wakes the web thread.
 #include "web/engine/engine_link.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -22,7 +22,8 @@ bool engine_gateway::post(std::function<void(engine_services&)> work) {
 
 void completion_queue::push(coro::function deliver) {
   if (mail.push(std::move(deliver)))
-    asio::post(context, [this] { drain(); });  // engine_link keeps the queue until this has run
+    // engine_link keeps the queue until this handler has run.
+    asio::post(context, [this] { drain(); });
 }
 
 void completion_queue::drain() {
@@ -43,8 +44,8 @@ engine_link::engine_link(asio::io_context& context, engine_gateway& engine,
       limit_(limit),
       queue_(std::make_shared<completion_queue>(context)) {}
 
-// An engine thread may be about to post a wake-up. Run posted functions until no thread can use the
-// context.
+// An engine thread may be about to post a wake-up, so posted functions run until no thread can use
+// the context.
 engine_link::~engine_link() {
   while (!queue_->mail.close_if_idle()) {
     context_.restart();

@@ -49,12 +49,12 @@ struct engine_services {
 };
 
 /// The web layer's only access to the engine. Runs posted work in order on the engine thread. Owned
-/// by the composition root. Any thread.
+/// by the composition root. Thread-safe.
 class engine_gateway {
  public:
-  /// Calls `may_answer` on the engine thread before each piece of work; it returns only if the
-  /// server may still answer. REQUIRES: engine and services outlive the gateway and all posted
-  /// work.
+  /// Calls `may_answer` on the engine thread before each piece of work. It returns only if the
+  /// server is still allowed to answer. REQUIRES: engine and services outlive the gateway and all
+  /// posted work.
   engine_gateway(coro::engine_context& engine, std::function<void()> may_answer,
                  engine_services services)
       : engine_(engine), may_answer_(std::move(may_answer)), services_(services) {}
@@ -97,10 +97,11 @@ struct answer_wait {
 
 template <class R>
 struct answer_state {
-  std::optional<R> value;         // web thread
-  bool dropped = false;           // web thread; the engine will not answer
-  muster::status failure;         // web thread; OK if there is a value
-  answer_wait* waiter = nullptr;  // web thread; null after the wait has ended
+  // Only the web thread uses the first four members.
+  std::optional<R> value;
+  bool dropped = false;           // the engine will not answer
+  muster::status failure;         // OK if there is a value
+  answer_wait* waiter = nullptr;  // null after the wait has ended
   // Called on the engine thread when the client disconnects.
   std::function<void(engine_services&)> forget;
 };
@@ -116,16 +117,16 @@ class answer_promise {
   answer_promise& operator=(answer_promise const&) = delete;
   ~answer_promise() { deliver(std::nullopt); }
 
-  /// Only the first call has an effect. Any thread.
+  /// Only the first call has an effect. Thread-safe.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
-  /// Ends the wait with an error. Only the first call has an effect. Any thread.
+  /// Ends the wait with an error. Only the first call has an effect. Thread-safe.
   void fail(muster::status why) { deliver(std::nullopt, std::move(why)); }
-  /// Removes the call from the core if the client disconnects. Engine thread.
+  /// Removes the call from the core if the client disconnects. Must be called on the engine thread.
   void parked_as(core::call_id call) {
     when_left([call](engine_services& services) { services.pools.forget(call); });
   }
-  /// Calls `forget` on the engine thread if the client disconnects before the answer. Engine
-  /// thread.
+  /// Calls `forget` on the engine thread if the client disconnects before the answer. Must be
+  /// called on the engine thread.
   void when_left(std::function<void(engine_services&)> forget) {
     state_->forget = std::move(forget);
   }
@@ -165,8 +166,8 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Work with the hub of the cluster that owns an ID. A value returned immediately is sent once the
-/// current state of the ID's session is durable.
+/// Calls the hub of the cluster that owns an ID. A value that the work returns immediately is sent
+/// once the current state of the ID's session is durable.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool waits_until_durable = true;
@@ -206,8 +207,8 @@ class engine_link {
   engine_link& operator=(engine_link const&) = delete;
 
   /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and returns its value.
-  /// Returns UNAVAILABLE if the server is stopping or the engine does not answer within the limit.
-  /// The work may still run.
+  /// Returns UNAVAILABLE if the server is stopping or the engine does not answer within the limit;
+  /// in this case, the work may still run.
   template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
@@ -225,7 +226,7 @@ class engine_link {
     co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
-  /// Does not wait. The work does not run if the server stops.
+  /// Does not wait for the work, which does not run if the server stops.
   void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
 
   coro::task<void> pause(std::chrono::milliseconds time) {

@@ -1,5 +1,5 @@
 // An HTTP request, its response and their exchange, without socket or Beast types. The connection
-// owns them during one exchange. Web thread.
+// owns these objects during one exchange. Used on the web thread.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ namespace muster::web {
 struct request {
   std::string method;
   std::string target;
-  std::string path;                                        // without the query; still escaped
-  std::vector<std::pair<std::string, std::string>> query;  // decoded
+  std::string path;                                        // path without the query; still escaped
+  std::vector<std::pair<std::string, std::string>> query;  // decoded parameters
   std::vector<std::pair<std::string, std::string>> captures;
   std::string body;
 
@@ -31,8 +31,9 @@ struct request {
   std::string idempotency_key;
   std::string address;
   std::string certificate;
-  core::caller who;             // null if anonymous
-  bool ends_own_token = false;  // the response is sent nevertheless
+  core::caller who;  // null if anonymous
+  // True if the request ends its own token; the response is sent nevertheless.
+  bool ends_own_token = false;
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;
@@ -48,8 +49,8 @@ struct response {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   core::blob shared;
-  std::string_view embedded;  // if not empty, sent instead of `body`; must be static
-  bool streamed = false;      // the handler has already sent the whole response
+  std::string_view embedded;  // if not empty, this static text is sent instead of `body`
+  bool streamed = false;      // true if the handler has already sent the whole response
   bool close = false;
 
   std::string_view content() const {
@@ -69,8 +70,8 @@ class exchange {
 
   request req;
 
-  /// Returns the next chunk of the body, at most 64 KiB, or an empty string at its end. Fails with
-  /// 400, with 408, or because the connection was lost; then no response can be sent.
+  /// Returns the next chunk of the body, at most 64 KiB, or an empty string at its end. Returns
+  /// 400, 408, or an error if the connection was lost, after which no response can be sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
   /// Sends the headers of a response whose body follows in chunks. Returns false if the client has

@@ -1,4 +1,4 @@
-// The client of a request. Owned by the connection, web thread.
+// The client of a request. Owned by the connection; used on the web thread.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -15,7 +15,7 @@ class peer_watch {
   virtual void arm(boost::asio::steady_timer& timer, bool& gone) = 0;
   virtual void disarm() = 0;
 
-  /// Common name of the verified client certificate; empty if the client sent none.
+  /// Common name of the verified client certificate; empty if the client sent no certificate.
   std::string certificate_name;
 };
 

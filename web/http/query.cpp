@@ -11,7 +11,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t parameters_max = 32;  // a request with more parameters is answered with 400
+constexpr std::size_t parameters_max = 32;  // requests with more parameters are answered with 400
 
 bool is_flag(std::string_view text) {
   return text == "true" || text == "1" || text == "false" || text == "0";

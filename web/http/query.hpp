@@ -1,5 +1,5 @@
-// Typed access to query parameters. The dispatcher has already checked them; a reader used without
-// that check records the failure itself.
+// Typed access to query parameters. The dispatcher has already checked them; without this check,
+// the reader records failures itself.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,8 @@ class query_check {
   bool flag(std::string_view name, bool otherwise = false);
   /// Returns the number in a page token with this letter, or 0 if there is no token.
   std::uint64_t page_token(char kind);
-  /// Used for listings with several sections. Without a token, returns the first letter and 0.
+  /// Returns the letter and the number in the page token, or the first letter and 0 if there is no
+  /// token.
   std::pair<char, std::uint64_t> page_token(std::string_view kinds);
   std::string page_text(char kind);
   std::uint64_t number(std::string_view name, std::uint64_t otherwise);

@@ -1,5 +1,5 @@
-// The table of routes, shared by the dispatcher and /openapi.json. Built once, read-only, web
-// thread.
+// The table of routes, shared by the dispatcher and /openapi.json. Built once and then read only on
+// the web thread.
 #pragma once
 
 #include <span>
@@ -20,11 +20,11 @@ using handler = coro::task<response> (*)(web_context&, exchange&);
 
 enum class body_kind : std::uint8_t {
   none,
-  // JSON, at most the body limit, validated before the handler runs.
+  // JSON body of at most the body limit, validated before the handler runs
   json,
   optional_json,
-  json_or_ndjson,  // like `json`, or NDJSON that the handler reads in chunks
-  raw,             // any bytes, at most the body limit
+  json_or_ndjson,  // JSON like `json`, or NDJSON that the handler reads in chunks
+  raw,             // body with any bytes, of at most the body limit
 };
 
 enum class query_kind : std::uint8_t {
@@ -42,7 +42,7 @@ struct query_parameter {
   query_kind kind;
   std::string_view meaning;
   std::uint64_t min = 0, max = UINT64_MAX;
-  std::span<std::string_view const> choices = {};  // lower case is accepted as well
+  std::span<std::string_view const> choices = {};  // also accepted in lower case
   std::string_view pattern = {};
   std::string_view missing = {};  // error message if missing
 };
@@ -77,7 +77,7 @@ inline constexpr query_parameter timeout_parameter{"timeout", query_kind::durati
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};  // schema name of a success; errors are problem details
+  std::string_view schema = {};  // schema name of a successful response; errors are problem details
   // The function is null if the schema is defined elsewhere.
   web::schema::json (*described)() = {};
 };
@@ -89,8 +89,8 @@ struct route {
   std::string_view id;
   std::string_view summary;
   std::vector<outcome> outcomes = {};
-  std::vector<std::string_view> media = {"application/json"};  // media types of a success; empty if
-                                                               // it has no content
+  // Media types of a successful response; empty if it has no content.
+  std::vector<std::string_view> media = {"application/json"};
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
   std::string_view schema = {};  // schema name of a JSON body, or of its elements
@@ -101,7 +101,7 @@ struct route {
   core::permission needs = core::permission::administer;
   bool audited = false;
   bool names_cluster = false;
-  bool scoped = false;  // without `cluster`, covers all visible clusters
+  bool scoped = false;  // covers all visible clusters unless `cluster` is given
 
   route& responds_with(std::string_view answer, web::schema::json (*schema_of_it)() = {},
                        unsigned status = 200) {

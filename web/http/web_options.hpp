@@ -1,4 +1,4 @@
-// Fixed once the server has started.
+// Options of the web layer, which do not change once the server has started.
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,14 @@ namespace muster::web {
 
 /// A client that exceeds a time limit is disconnected without a response.
 struct web_timeouts {
-  std::chrono::milliseconds idle = std::chrono::seconds(75);  // time between two requests
+  std::chrono::milliseconds idle = std::chrono::seconds(75);  // maximum time between two requests
   // Time limit for a request's header. For the first request on a connection, the time starts when
   // the connection is accepted.
   std::chrono::milliseconds header = std::chrono::seconds(10);
-  std::chrono::milliseconds body = std::chrono::seconds(30);   // time for each 64 KiB of a request
-                                                               // body
-  std::chrono::milliseconds write = std::chrono::seconds(30);  // time for each 64 KiB of a response
+  // Time limit for each 64 KiB of a request body.
+  std::chrono::milliseconds body = std::chrono::seconds(30);
+  // Time limit for each 64 KiB of a response.
+  std::chrono::milliseconds write = std::chrono::seconds(30);
   // After this time without a reply from the engine, the request is answered with 503.
   std::chrono::milliseconds engine = std::chrono::seconds(10);
   std::chrono::milliseconds websocket_write = std::chrono::seconds(10);
@@ -51,7 +52,7 @@ struct web_tls {
   bool secure_cookies = false;
 };
 
-/// Continues the charts after a restart. Web thread.
+/// Continues the charts after a restart. Used on the web thread.
 struct history_charts {
   /// Returns the previous process's points, oldest first. Called once, when the engine first
   /// replies.
@@ -62,9 +63,9 @@ struct history_charts {
 };
 
 struct web_notifications {
-  /// Sends JSON in Slack's format; null if notifications are disabled.
+  /// Sends JSON in Slack's format. If null, notifications are disabled.
   std::function<void(std::string json)> send;
-  /// Base URL of links; if empty, there are no links.
+  /// Base URL of links. If empty, messages contain no links.
   std::string page;
   std::function<notice_totals()> counts = [] { return notice_totals(); };
 };
@@ -78,10 +79,11 @@ struct external_services {
 
 struct web_options {
   std::string address = "127.0.0.1";
-  unsigned short port = 8477;  // 0 lets the system choose
-  /// Keeps the listening socket for the next process; can be null. Must outlive the server.
+  unsigned short port = 8477;  // if 0, the system chooses the port
+  /// Keeps the listening socket for the next process. Can be null; otherwise it must outlive the
+  /// server.
   net::service_manager* manager = nullptr;
-  /// Larger bodies are answered with 413. For an NDJSON append, this is the limit of a line.
+  /// Larger bodies are answered with 413. For an NDJSON append, the limit applies to each line.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   std::uint32_t header_limit_bytes = 16 * 1024;
   /// At the limit, a new connection replaces the oldest connection whose first header is
@@ -89,8 +91,9 @@ struct web_options {
   /// body is incomplete, or else the connection idle longest. If all connections are busy, the
   /// listener stops accepting.
   std::size_t connections_max = 1024;
-  /// Limit for each client address, separately for connections with an incomplete first header and
-  /// with an incomplete first body. At the limit, the oldest connection is closed.
+  /// Limit for each client address. Connections with an incomplete first header and connections
+  /// with an incomplete first body are counted separately. At the limit, the oldest connection is
+  /// closed.
   std::size_t half_open_per_address_max = 256;
   /// File descriptors reserved for requests that arrive when no other descriptor is free.
   std::size_t descriptors_reserved = 8;
@@ -102,7 +105,7 @@ struct web_options {
   /// Called when a connection could not be accepted for lack of a file descriptor; this can happen
   /// many times in a row.
   std::function<void()> out_of_descriptors = [] {};
-  /// At the limit, a handshake is answered with 503 and Retry-After.
+  /// At the limit, WebSocket handshakes are answered with 503 and Retry-After.
   std::size_t websocket_clients_max = 64;
   /// Kernel send buffer of a connection; 0 selects the system default.
   int send_buffer_bytes = 0;
@@ -123,7 +126,7 @@ struct web_options {
   external_services outlets;
   bool read_only = false;
   std::string dashboard_dir;  // directory from which the dashboard is served, for development only
-  std::string docs_dir;  // directory of the documentation site at /docs/; empty if there is none
+  std::string docs_dir;       // directory of the documentation site at /docs/; can be empty
   web_tls tls;
 };
 

@@ -93,7 +93,7 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
   }
 }
 
-// Appends the text without its references, and adds the references to the inputs.
+// Appends the text without its references to `text`, and adds the references to the inputs.
 void append_cut(json_check& check, json_ref const& at, std::string& text,
                 core::closure_extras& found_in) {
   std::vector<reference> found;

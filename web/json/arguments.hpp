@@ -10,7 +10,7 @@
 namespace muster::web {
 
 /// Sets the arguments of `closure` from `args` (an array) and `kwargs` (an object); both can be
-/// null. The worker receives one of these:
+/// null. The worker receives one of these forms:
 ///   [positional…]                        without kwargs
 ///   {"args":[…],"kwargs":{…}}            with kwargs
 ///   the bytes                            if the only argument is {"$bytes":"base64"}

@@ -64,7 +64,7 @@ void rank_members(member_list const& m, core::attempt_record::ended_rank const& 
   described_members(m, r);
 }
 
-// The task and host of each rank come from the list of ended ranks.
+// The list of ended ranks contains the task and host of each rank.
 std::vector<stack_group> groups_of(core::attempt_record const& r) {
   std::vector<stack_group> all;
   for (auto const& s : r.stacks) {

@@ -30,7 +30,7 @@ void members(member_list const& m, stack_group const& g);
 struct attempt_detail {
   core::program_attempt_view about;
   core::attempt_record record;
-  std::map<std::string, std::uint32_t, std::less<>> ranks{};  // keys are tasks
+  std::map<std::string, std::uint32_t, std::less<>> ranks{};  // number of ranks, keyed by task
 };
 void members(member_list const& m, attempt_detail const& a);
 

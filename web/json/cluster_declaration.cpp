@@ -8,7 +8,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
-// The pattern is the same as in the core.
+// Same as in the core.
 constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";
 constexpr std::size_t reason_bytes_max = 2'000;
 constexpr std::int64_t tasks_max = 100'000;  // limit for each job and for all jobs together
@@ -82,7 +82,7 @@ json_field<declaration> setting(std::string_view name, M coordination::cluster_s
   return nested(&declaration::spec, field(name, to, std::move(kind)));
 }
 
-// Ignored, so that a client can post a response unchanged.
+// These members are ignored, so that a client can post a response unchanged.
 constexpr std::string_view only_in_answers[] = {
     "next_jobs",     "main",        "ends",  "address",
     "torch_address", "torch_store", "tasks", "worker_heartbeat_timeout_ms",
@@ -117,7 +117,7 @@ json_object<declaration> const& table() {
 }
 
 // Excludes codes with other effects on agents: CANCELLED silently ends a poll, RESOURCE_EXHAUSTED
-// makes the agent poll again, and other codes are replies to key-value calls.
+// makes the agent poll again, and some codes are replies to key-value calls.
 json_kind<muster::code> a_failure_code() {
   static constexpr std::array codes{code::aborted, code::internal, code::unavailable, code::unknown,
                                     code::failed_precondition};

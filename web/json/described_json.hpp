@@ -21,9 +21,10 @@
 namespace muster::web {
 
 json_kind<std::vector<std::string>> text_list_kind(std::size_t max);
-/// Accepts at most `names` names (0 means any number) with strings of at most `max` characters.
+/// Accepts at most `names` names (0 means any number), each with a string of at most `max`
+/// characters.
 json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names);
-/// The numbers must be at least 1.
+/// Accepts names with numbers of at least 1.
 json_kind<core::named_amounts> named_amounts();
 
 namespace detail {

@@ -15,7 +15,7 @@ bool is_control(char c) {
   return code < 0x20 || code == 0x7f;
 }
 
-// Returns 422, because the duration is well-formed.
+// Returns 422, because the duration itself is well-formed.
 problem too_long(json_ref const& at, core::duration longest) {
   auto const hours = longest / std::chrono::hours(1);
   auto const limit = hours % 24 == 0 ? std::to_string(hours / 24) + " days"

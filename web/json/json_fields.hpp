@@ -1,5 +1,6 @@
 // Describes a request body: name, schema and reader of each member. Each limit is defined once, for
-// the reader, its error messages and /openapi.json. The tables are read-only; any thread.
+// the reader, its error messages and /openapi.json. The tables are read-only and therefore
+// thread-safe.
 //
 // A body that does not match the schema is answered with 400. An impossible value that matches is
 // answered with 422, for example a string with too many bytes but few characters.
@@ -34,7 +35,7 @@ json_kind<std::string> text_kind(std::size_t max);
 /// Accepts 1 to 256 characters without control characters. `missing` is the error message for a
 /// missing or empty name.
 json_kind<std::string> a_function(std::string_view missing = "required: a function name");
-/// The core has an equal limit in bytes.
+/// The core has the same limit in bytes.
 inline constexpr std::size_t function_characters_max = 256;
 /// Reads a duration such as "30s"; answers with 422 if it exceeds `longest`. `positive` also
 /// rejects 0.

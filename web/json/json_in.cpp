@@ -43,9 +43,9 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
-// Rejects a name that is repeated in one object, because parsers differ in the value they use, and
-// numbers outside the range of a double. Compares hashes of names, so that a body of 64 MiB needs
-// little memory.
+// Rejects names that are repeated in one object, because parsers disagree about the value of such a
+// member. Also rejects numbers outside the range of a double. Compares hashes of names, so that a
+// body of 64 MiB needs little memory.
 class strict_handler : public no_handler {
  public:
   std::uint64_t repeated() const { return repeated_; }
@@ -92,7 +92,7 @@ class strict_handler : public no_handler {
 
  private:
   std::string key_;
-  std::vector<std::uint64_t> names_;  // name hashes of all open objects
+  std::vector<std::uint64_t> names_;  // hashes of the names in all open objects
   std::vector<std::size_t> begins_;
   std::uint64_t repeated_ = 0;
   bool too_large_ = false;
@@ -240,8 +240,8 @@ std::string json_ref::string() const {
   return decode_json_string(text_);
 }
 
-// JSON Schema accepts 2.0 and 2e0 as integers, and languages without an integer type write them.
-// Above 2^53, a double can differ from the written number.
+// JSON Schema accepts 2.0 and 2e0 as integers, and languages without an integer type write such
+// numbers. Above 2^53, a double can differ from the written number.
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
   auto const* const last = text_.data() + text_.size();
@@ -253,7 +253,7 @@ std::optional<std::int64_t> json_ref::integer() const {
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
   bool const whole =
       ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
-  // An integer that did not fit above is not exact as a double either.
+  // An integer that does not fit above cannot be represented exactly as a double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }

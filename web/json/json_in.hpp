@@ -20,10 +20,11 @@ std::string_view name(json_type t);
 
 /// Accepts exactly one value, without repeated members in an object or numbers outside the range of
 /// a double.
-/// @return nothing if the text is valid, otherwise the problem with its position or the member's
-/// name.
+/// @return nothing if the text is valid, otherwise the problem with the position or the member's
+///   name.
 std::optional<problem> check_json(std::string_view text);
-/// Unlike check_json, accepts repeated members and numbers of any size, which some languages write.
+/// Unlike check_json, accepts repeated members and numbers of any size, because some languages
+/// write such JSON.
 bool is_json(std::string_view text);
 
 class json_ref {
@@ -48,7 +49,7 @@ class json_ref {
 
   std::string_view text_;
   json_ref const* parent_ = nullptr;
-  std::string_view key_;  // includes the quotes; empty in an array
+  std::string_view key_;  // key including the quotes; empty for array elements
   std::size_t index_ = 0;
 };
 
@@ -73,7 +74,7 @@ class json_walk {
 std::string decode_json_string(std::string_view literal);
 
 /// Converts JSON values into typed fields and records the first failure. Read all fields, then
-/// check failed() once. Each request has its own object. Web thread.
+/// check failed() once. Each request has its own object. Used on the web thread.
 class json_check {
  public:
   bool failed() const { return failure_.has_value(); }

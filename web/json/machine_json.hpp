@@ -13,7 +13,7 @@ namespace muster::web {
 
 /// Declared here so that argument-dependent lookup finds members().
 struct seen_machine {
-  std::string cluster, task;  // empty for the server itself
+  std::string cluster, task;  // both empty for the server's own machine
   core::time_point seen{};
   bool fresh = false;
   machine newest{};

@@ -2,7 +2,7 @@
 // `members(m, view)` lists the members in the order in which they are written.
 //
 // To build the schema, `members` runs on empty views. It must therefore list every member and use
-// `some` or `when` for optional members. Pure.
+// `some` or `when` for optional members. Pure functions.
 #pragma once
 
 #include <initializer_list>
@@ -51,7 +51,7 @@ class member_list {
   /// REQUIRES: `told` outlives the list.
   explicit member_list(std::vector<schema::member>& told) : schema_members_(&told) {}
 
-  /// The members of the returned list are optional and are written only if `there` is true.
+  /// Returns a list whose members are optional and are written only if `there` is true.
   member_list when(bool there) const {
     auto list = *this;
     list.there_ = there_ && there;
@@ -59,8 +59,8 @@ class member_list {
     return list;
   }
 
-  /// Writes a number, boolean, string, ID, view, list, or map from names to these. States are
-  /// written by name; times and durations in milliseconds.
+  /// Writes a number, boolean, string, ID, view, list, or map from names to such values. States are
+  /// written by name, times and durations in milliseconds.
   template <class V>
   void operator()(std::string_view name, V const& value, std::string_view words = {}) const {
     if (schema_members_) return tell(name, &schema_of_value<V>, words);

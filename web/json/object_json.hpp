@@ -1,4 +1,4 @@
-// REST JSON of objects on tasks. Pure.
+// REST JSON of objects on tasks. Pure functions.
 #pragma once
 
 #include "server/core/api/datasets.hpp"

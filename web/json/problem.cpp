@@ -120,7 +120,7 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 
 problem to_problem(muster::status const& s) {
   auto const plain = http_status(s.code);
-  // An error with a field concerns the state of a resource, not a server fault.
+  // An error with a field describes the state of a resource, not a server fault.
   auto const status = is_no_room(s) ? 507 : plain == 500 && !s.field.empty() ? 409 : plain;
   return make_problem(status, s.code, s.message, s.field,
                       s.limit == 0 ? std::string() : std::to_string(s.limit));

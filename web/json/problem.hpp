@@ -16,12 +16,12 @@ struct problem {
   muster::code code = muster::code::internal;
   std::string detail;
   std::string field;
-  std::string limit;                            // includes the unit
-  unsigned retry_s = 0;                         // Retry-After; 0 omits the header
+  std::string limit;                            // exceeded limit, including the unit
+  unsigned retry_s = 0;                         // value of Retry-After; 0 omits the header
   std::string allow;                            // allowed methods of a 405 response
-  std::string leader;                           // "host:port", sent by a standby; empty if unknown
+  std::string leader;                           // "host:port" of the leader; can be empty
   std::optional<std::uint64_t> line, accepted;  // progress of a partially accepted request
-  std::optional<core::failure> failure;         // error of the user's function
+  std::optional<core::failure> failure;         // error that the user's function raised
 };
 
 unsigned http_status(muster::code c);

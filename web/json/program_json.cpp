@@ -138,8 +138,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   });
 }
 
-// Removes an incomplete UTF-8 character at the end if `more` data follows; the next chunk begins
-// with it.
+// Removes an incomplete UTF-8 character at the end if `more` data follows, because the next chunk
+// begins with this character.
 std::string_view whole_characters(std::string_view data, bool more) {
   auto end = data.size();
   std::size_t back = 0;

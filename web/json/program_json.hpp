@@ -15,7 +15,7 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
-  /// If not set, the server's TCPStore of the cluster is used, or else a store on rank 0.
+  /// If not set, the program uses the server's TCPStore of the cluster, or else a store on rank 0.
   std::optional<core::store_place> store{};
 };
 

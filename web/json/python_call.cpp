@@ -10,8 +10,8 @@ constexpr std::string_view text_ends_with = "MPYR";
 constexpr std::string_view origins_end_with = "MPYI";
 constexpr std::size_t tail_bytes = 8;
 
-// Removes the tail with these letters, and the bytes that it counts, from `call`. Returns the
-// bytes.
+// Removes the tail that these letters mark, and the bytes that the tail counts, from `call`.
+// Returns the bytes.
 std::string_view cut_tail(std::string_view& call, std::string_view letters) {
   if (call.size() < tail_bytes || !call.ends_with(letters)) return {};
   std::uint32_t count = 0;

@@ -1,5 +1,5 @@
 // The readable description of a pickled Python call, which the client appends to the arguments
-// (python/muster/_pickled/shown.py). Nothing is unpickled. Any thread.
+// (python/muster/_pickled/shown.py). Nothing is unpickled. Thread-safe.
 #pragma once
 
 #include <cstddef>

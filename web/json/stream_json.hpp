@@ -1,4 +1,4 @@
-// JSON of worker activity: the columns of GET /api/v1/stream, and Chrome trace events. Web thread.
+// JSON of worker activity: the columns of GET /api/v1/stream, and Chrome trace events.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ void members(member_list const& m, stream_answer const& a);
 
 inline constexpr auto stream_history = std::chrono::hours(1);
 
-/// The minutes of one lane, oldest first.
+/// The minutes of one lane, oldest minute first.
 struct worker_history {
   std::vector<core::minute_view> minutes;
   core::time_point now{};

@@ -22,7 +22,7 @@ job_request read_job(json_check& check, json_ref const& body);
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
-/// Returns the name of the new job; if empty, the original name is used.
+/// Reads the new job's name; if it is empty, the original name is used.
 std::string read_retry(json_check& check, json_ref const& body);
 
 struct per_worker_request {

@@ -1,4 +1,4 @@
-// JSON of tokens. Only the response that creates a token contains its secret. Web thread.
+// JSON of tokens. Only the response that creates a token contains its secret.
 #pragma once
 
 #include "server/hub/access/token_keeper.hpp"
@@ -11,7 +11,7 @@ server::token_request read_token(json_check& check, json_ref const& body);
 std::string read_sign_in(json_check& check, json_ref const& body);
 
 void members(member_list const& m, core::token const& t);
-/// Writes the secret as well.
+/// Writes the members of the token, including its secret.
 void members(member_list const& m, server::new_token const& t);
 
 struct session_state {

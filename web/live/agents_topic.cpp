@@ -17,7 +17,7 @@ std::string joined(std::string_view a, std::string_view b) {
   return std::string(a).append(1, ',').append(b);
 }
 
-// Writes the first and last number of each run of consecutive numbers. REQUIRES: `numbers` is
+// Writes each run of consecutive numbers as its first and last number. REQUIRES: `numbers` is
 // ascending.
 void write_ranges(json_out& out, std::vector<std::uint32_t> const& numbers) {
   out.begin_array();

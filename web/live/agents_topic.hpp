@@ -5,7 +5,7 @@
 //
 //   "changes":[{"job":"train/worker","tasks":[3000,9998,10000,10000],"set":{"state":"LATE",…}}]
 //
-// Web thread.
+// Used on the web thread.
 #pragma once
 
 #include <map>
@@ -18,9 +18,9 @@
 namespace muster::web {
 
 struct agent_row {
-  std::string job;  // "CLUSTER/JOB"; ":INDEX" is appended
+  std::string job;  // "CLUSTER/JOB", to which ":INDEX" is appended
   std::uint32_t index = 0;
-  /// JSON objects with disjoint members. A member that `fares` omits does not apply.
+  /// JSON objects with disjoint members; a member that `fares` omits has no value
   std::string is, fares;
 };
 
@@ -28,9 +28,9 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
  public:
   agents_topic() : changing_rows(topic_name::agents) {}
 
-  /// `rows` contains each current row once; `more` counts the omitted rows. `ages` is JSON, valid
-  /// at `now`, of values that change continuously (heartbeat_ages.hpp). `ages` is part of each
-  /// snapshot and, every two seconds, of a delta.
+  /// `rows` contains each current row once; `more` counts the omitted rows. `ages` is JSON with
+  /// continuously changing values, as of `now` (heartbeat_ages.hpp). Each snapshot contains `ages`,
+  /// and a delta contains it every two seconds.
   void update(std::vector<agent_row> rows, std::size_t more, core::time_point now,
               std::string ages);
 
@@ -48,7 +48,7 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   std::map<key, row> rows_;
   std::size_t more_ = 0;
   std::string ages_;
-  std::uint64_t ages_sent_at_seq_ = 0;  // sequence number of the last delta with ages
+  std::uint64_t ages_sent_at_seq_ = 0;  // sequence number of the last delta that contained ages
   core::time_point ages_sent_at_{};
 };
 

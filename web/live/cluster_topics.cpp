@@ -34,7 +34,7 @@ struct named_barrier {
 
 struct copied {
   std::vector<coordination::cluster_view> clusters;
-  // Parallel to `clusters`:
+  // The following lists are parallel to `clusters`.
   std::vector<bool> worked;
   std::vector<bool> ends;
   std::vector<std::uint64_t> failed_jobs;
@@ -156,7 +156,7 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
   });
 }
 
-// The row then contains the time of the last heartbeat.
+// If true, the row contains the time of the last heartbeat.
 bool heartbeats_have_ended(coordination::agent_view const& a) {
   return a.health == coordination::agent_health::error ||
          a.health == coordination::agent_health::disconnected;

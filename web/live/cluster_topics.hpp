@@ -1,5 +1,5 @@
-// The data of the topics about clusters: copied in steps on the engine thread, converted to rows on
-// the web thread. Only topics with subscribers are copied.
+// The data of the topics about clusters. It is copied in steps on the engine thread and converted
+// to rows on the web thread. Only topics with subscribers are copied.
 #pragma once
 
 #include "server/hub/access/cluster_scope.hpp"
@@ -27,19 +27,19 @@ struct cluster_rows {
   core::time_point now{};
 };
 
-// Rows beyond these limits are only counted.
+// Rows beyond the following limits are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
-inline constexpr std::size_t barriers_shown = 100;         // limit for each cluster
-inline constexpr std::size_t barriers_shown_in_full = 10;  // limit of barriers with task names in
-                                                           // each cluster
-inline constexpr std::size_t missing_shown = 50;           // limit for each barrier
+inline constexpr std::size_t barriers_shown = 100;  // limit for each cluster
+// Limit of barriers that are shown with task names, for each cluster.
+inline constexpr std::size_t barriers_shown_in_full = 10;
+inline constexpr std::size_t missing_shown = 50;  // limit for each barrier
 inline constexpr std::size_t events_shown = 300;
 /// Shorter waits are not shown, because they start and end with every training step.
 inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);
 
 /// Returns whether the cluster's program is ending or has ended, so that its tasks will not return.
-/// Engine thread.
+/// Runs on the engine thread.
 bool ends(server::pools& all, core::coordination::cluster_view const& c);
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,

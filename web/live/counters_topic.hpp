@@ -1,5 +1,5 @@
-// The `counters` topic, with five minutes of history. Always kept up to date, so that a new
-// dashboard has full charts. Web thread.
+// The `counters` topic, with five minutes of history. It is always kept up to date, so that a new
+// dashboard has full charts. Used on the web thread.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace muster::web {
 
 class counters_topic final : public topic {
  public:
-  /// The oldest point is removed at this limit.
+  /// At the limit, the oldest point is removed.
   static constexpr std::size_t points_max = 300;
   static constexpr std::chrono::milliseconds step{1000};
 

@@ -1,11 +1,12 @@
 // Encodes the ages of many heartbeats as one character each, for topics. With thousands of tasks, a
-// whole row for each heartbeat would be most of the traffic. Web thread.
+// whole row for each heartbeat would be most of the traffic. Used on
+// the web thread.
 //
 //   {"train":{"unit_ms":2083,"jobs":{"worker":"AAB-C…"}}}
 //
 // Each position is an index within the job. Its character is the age in units, one of A-Z a-z 0-9 +
 // / (0 to 63; larger ages are 63). '-' marks a task that has sent no heartbeat, or whose heartbeats
-// have ended. In the second case, its row contains the time of the last heartbeat. A unit is 1/48
+// have ended; the row of the latter contains the time of the last heartbeat. A unit is 1/48
 // of the heartbeat timeout.
 #pragma once
 

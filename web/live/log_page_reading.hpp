@@ -1,4 +1,5 @@
-// Reads the log of a closure or a job, for REST and the WebSocket. Engine thread.
+// Reads the log of a closure or a job, for REST and the WebSocket. Must be used on the engine
+// thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@ struct log_state {
   bool ended = false;
 };
 
-/// Also finds a closure without a record if it has logged. Otherwise returns NOT_FOUND.
+/// Returns the log of a closure, even if its record was removed but it has logged. Otherwise
+/// returns NOT_FOUND.
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure);
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job);
 

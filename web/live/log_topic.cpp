@@ -94,7 +94,7 @@ void log_topic::update(log_update news) {
 
 void log_topic::forget_oldest() {
   auto const& oldest = lines_.front();
-  // Clients at the sequence number that added this line already have it.
+  // Clients that have seen the sequence number of this line already have it.
   too_old_ = std::max(too_old_, oldest.changed - 1);
   bytes_ -= oldest.json.size();
   unfinished_ -= oldest.unfinished;

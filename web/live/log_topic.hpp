@@ -1,6 +1,6 @@
-// The topic of the newest log lines of a closure ("logs:cl_…") or a job ("logs:job_…"). If a client
-// has missed lines that are no longer in the topic, they are not sent, and `earlier` is set. The
-// sequence number grows only when something has changed. Web thread.
+// A topic with the newest log lines of a closure ("logs:cl_…") or a job ("logs:job_…"). Lines that
+// are no longer in the topic are not sent; a client that has missed such lines receives `earlier`.
+// The sequence number grows only when the topic has changed. Used on the web thread.
 #pragma once
 
 #include <deque>
@@ -16,9 +16,9 @@
 
 namespace muster::web {
 
-// The oldest line is removed at this limit.
+// At the limit, the oldest line is removed.
 inline constexpr std::size_t log_lines_shown = 500;
-inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // size as JSON
+inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // size of the lines as JSON
 
 struct log_position {
   std::string name;
@@ -30,7 +30,7 @@ struct log_update {
   std::string name;
   core::time_point now{};
   std::vector<server::log_line> lines;
-  bool skipped = false;  // more lines exist than are shown
+  bool skipped = false;  // whether there are more lines than are shown
   std::uint64_t dropped = 0;
   bool ended = false;
   bool known = true;  // false if the job is unknown or its record was removed
@@ -41,13 +41,14 @@ struct log_update {
   }
 };
 
-/// Uses one engine step. A log of a cluster outside the scope is unknown.
+/// Uses one engine step. A log of a cluster outside the scope counts as unknown.
 coro::task<muster::result<std::vector<log_update>>> collect_logs(
     engine_link& engine, std::vector<log_position> interests, server::shared_scope scope);
 
 class log_topic final : public topic {
  public:
-  /// Returns nothing for the name of another topic. The job of a closure is determined later.
+  /// Returns the closure or job of a log topic, or nothing for other topics. The job of a closure
+  /// is determined later.
   static std::optional<server::log_target> target_named(std::string_view name);
 
   log_topic(std::string name, server::log_target of, std::uint64_t seq)
@@ -65,7 +66,8 @@ class log_topic final : public topic {
     core::closure_id closure{};
     std::uint32_t attempt = 0;
     server::log_level level{};
-    bool unfinished = false;  // replaced by the next line of the same closure, attempt and level
+    // Whether the next line of the same closure, attempt and level replaces this line.
+    bool unfinished = false;
   };
 
   void write_body(json_out& out, std::uint64_t const* from) const override;

@@ -42,7 +42,7 @@ void copy_list(server::hub& h, programs_copy& into) {
   into.more +=
       std::accumulate(std::begin(counts.by_state), std::end(counts.by_state), std::size_t{0}) -
       some.size();
-  // The name of the main cluster is empty, as in other topics.
+  // The main cluster has an empty name, as in other topics.
   for (auto const& p : some) into.list.push_back({h.cluster(), p});
 }
 
@@ -184,7 +184,7 @@ coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, p
     rows.list->more = c->more;
     for (auto const& p : c->list) rows.list->rows.emplace_back(core::text(p.row.id), list_row(p));
   }
-  // A program that does not exist or is not visible to the client has no rows.
+  // A program has no rows if it does not exist or is not visible to the client.
   for (auto const& name : asked.each) {
     auto const at = c->each.find(name);
     rows.each.emplace(name, at == c->each.end() ? named_rows() : rows_of(at->second));

@@ -1,13 +1,13 @@
 // The data of the topics about programs. `programs` has a row for each program. Each program with
 // subscribers also has a topic "program:prog_…" with these rows:
 //
-//   program   as in REST; missing if the program is unknown
+//   program   the program as in REST; missing if the program is unknown
 //   attempts  {"attempts":[…]}, the newest attempts
-//   barriers  {"barriers":[…]}, the barriers of its coordination cluster with waiting tasks
+//   barriers  {"barriers":[…]}, the cluster's barriers at which tasks wait
 //   0, 1, …   its ranks, each with its last line and, if it is an agent, its state
 //
-// Copied on the engine thread, converted to rows on the web thread. A subscription to a program
-// makes its workers send last lines.
+// The data is copied on the engine thread and converted to rows on the web thread. Workers send the
+// last lines of a program while it has subscribers.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace muster::web {
 
-/// Returns nothing if the topic is not about a single program.
+/// Returns the program of a topic about a single program, or nothing for other topics.
 std::optional<core::program_id> program_named(std::string_view topic);
 
 struct programs_asked {

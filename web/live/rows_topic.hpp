@@ -1,5 +1,5 @@
 // A topic of named rows. A row is a JSON text that is sent again when it changes, so it must
-// contain times, never ages. Web thread.
+// contain times instead of ages. Used on the web thread.
 #pragma once
 
 #include <map>

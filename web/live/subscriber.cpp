@@ -149,8 +149,8 @@ void subscriber::receive_rows(json_check& check, json_ref const& body) {
   rows_ = std::move(rows);
 }
 
-// Returns null if there is nothing to send. A resume is always answered, if necessary with an empty
-// delta.
+// Returns null if there is nothing to send. A resuming client always receives an answer, if
+// necessary an empty delta.
 shared_text subscriber::next_of(place& p, topic& topic) {
   if (!p.on || !topic.live) return nullptr;
   bool const snapshot = p.wants_snapshot || !topic.can_serve(p.seq);

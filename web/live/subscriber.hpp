@@ -1,5 +1,5 @@
 // The protocol state of a WebSocket client: subscriptions, sequence numbers and the next message.
-// Has no socket. Owned by its session, web thread.
+// Has no socket. Owned by its session; used on the web thread.
 #pragma once
 
 #include <array>
@@ -20,12 +20,12 @@ namespace muster::web {
 class topic_set;
 class websocket_hub;
 
-/// `hello` contains these limits. A client that exceeds a limit is disconnected.
-inline constexpr std::size_t websocket_message_bytes_max = 4096;  // closed with 1009
-inline constexpr std::size_t websocket_subscriptions_max = 32;    // closed with `err`
-// Limit of subscriptions to logs and single programs together; closed with `err`.
+/// The following limits are part of `hello`. A client that exceeds a limit is disconnected.
+inline constexpr std::size_t websocket_message_bytes_max = 4096;  // closes with 1009
+inline constexpr std::size_t websocket_subscriptions_max = 32;    // closes with `err`
+// Limit for subscriptions to logs and single programs together; closes with `err`.
 inline constexpr std::size_t websocket_watched_max = 4;
-inline constexpr std::size_t websocket_rows_max = 200;  // closed with `err`
+inline constexpr std::size_t websocket_rows_max = 200;  // closes with `err`
 
 class subscriber {
  public:
@@ -67,7 +67,7 @@ class subscriber {
   struct place {
     bool on = false;
     bool wants_snapshot = false;
-    bool wants_any = false;  // set after a resume: send even an empty delta
+    bool wants_any = false;  // true after a resume: even an empty delta is sent
     std::uint64_t seq = 0;
   };
 
@@ -88,7 +88,7 @@ class subscriber {
   std::shared_ptr<topic_set> const topics_;
   connection const connection_;
   std::array<place, topic_names.size()> places_;
-  std::map<std::string, place> watched_;  // by topic name; at most websocket_watched_max
+  std::map<std::string, place> watched_;  // keyed by topic name; at most websocket_watched_max
   std::vector<std::uint32_t> rows_;
   shared_text final_message_;
   bool ended_ = false;

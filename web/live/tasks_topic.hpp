@@ -1,6 +1,6 @@
 // The `tasks` topic: a row for each task, in columns. A changed row is sent again. If only the
-// heartbeat is new, the row is sent only if its age crosses a threshold, or to clients that display
-// it. Web thread.
+// heartbeat is new, the row is sent to clients that display it, or to all clients if the
+// heartbeat's age crosses a threshold. Used on the web thread.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
   tasks_topic() : changing_rows(topic_name::tasks) {}
 
   /// `whole` means that the tasks were read in one step. Otherwise, a missing row may have moved
-  /// between two pages, so it is removed only when it is missing again.
+  /// between two pages, so it is removed only when it is missing a second time.
   void update(std::vector<core::task_view> const& tasks, core::time_point now,
               core::duration heartbeat_interval, bool whole);
 
@@ -32,16 +32,17 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0, failed = 0;  // number of closures that the task answered
+    std::uint64_t finished = 0, failed = 0;  // number of closures that ended on this task
     bool cordoned = false;
-    int age = 0;  // 0 to 3: fresh, or more than 1, 2.5 or 10 heartbeat intervals
+    // 1, 2 or 3 if the heartbeat is older than 1, 2.5 or 10 intervals; otherwise 0.
+    int age = 0;
 
     bool operator==(shown const&) const = default;
   };
   struct row : shown {
     core::time_point seen{};
-    std::uint64_t changed = 0;  // sequence number
-    std::uint64_t seen_at = 0;  // sequence number
+    std::uint64_t changed = 0;  // sequence number of the last change
+    std::uint64_t seen_at = 0;  // sequence number of the last heartbeat
     bool present = false;
     bool missing = false;
   };

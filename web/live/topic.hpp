@@ -1,6 +1,6 @@
 // The common part of all WebSocket topics: a sequence number that grows with each change, and
-// messages that all clients at the same number share. Topics send state, not events, so nothing is
-// queued for a client. Owned by websocket_hub, web thread.
+// messages that are shared by all clients at the same number. Topics send state, not events, so
+// nothing is queued for a client. Owned by websocket_hub; used on the web thread.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class topic {
   explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
-  /// A topic is kept up to date while it has subscribers. Set by the hub.
+  /// True while the topic has subscribers and is therefore kept up to date. Set by the hub.
   bool live = false;
 
   std::uint64_t seq() const { return seq_; }
@@ -55,8 +55,8 @@ class topic {
   virtual shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) {
     return delta(from);
   }
-  /// Returns false if `from` is too old or from another server process. The client then needs a
-  /// snapshot.
+  /// Returns false if the client needs a snapshot, because `from` is too old or belongs to another
+  /// server process.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
   std::uint64_t serialised() const { return serialised_; }
@@ -130,9 +130,9 @@ class changing_rows : public topic {
   // snapshot.
   static constexpr std::size_t removed_max = 4096;
 
-  // Each with the sequence number of its removal.
+  // Removed rows, each with the sequence number of its removal.
   std::deque<std::pair<std::uint64_t, Id>> removed_;
-  // The highest sequence number that was dropped from `removed_`.
+  // The highest sequence number that was removed from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;
 };

@@ -114,7 +114,7 @@ coro::task<void> topic_set::gather() {
   co_await gather_logs();
 }
 
-// If the engine does not answer, the topics stay unchanged.
+// The topics stay unchanged if the engine does not answer.
 coro::task<void> topic_set::update_counters() {
   bool const tasks = wanted(topic_name::tasks), jobs = wanted(topic_name::jobs);
   auto all = co_await ask(tasks, jobs);
@@ -207,7 +207,7 @@ coro::task<void> topic_set::gather_programs() {
   if (!all) co_return;
   if (all->list) programs_.update(std::move(all->list->rows), all->list->more, all->now);
   programs_.live = all->list.has_value();
-  // Topics may have been added during the wait, but not removed.
+  // Topics may have been added during the wait, but none were removed.
   for (auto& [name, rows] : all->each) {
     auto const at = each_program_.find(name);
     if (at == each_program_.end()) continue;

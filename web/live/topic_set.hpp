@@ -1,5 +1,5 @@
 // The topics of all clients that see the same clusters. A tick reads only the topics that have
-// subscribers. Owned by websocket_hub, web thread.
+// subscribers. Owned by websocket_hub; used on the web thread.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ class topic_set {
   /// Accepts names outside topic_name: "logs:cl_…", "logs:job_…" and "program:prog_…".
   static bool is_topic_name(std::string_view name);
   topic* watched(std::string const& name);
-  /// Keeps the topic while a client is subscribed to it. REQUIRES: is_topic_name(name).
+  /// Keeps the topic as long as a client is subscribed to it. REQUIRES: is_topic_name(name).
   void watch(std::string const& name);
 
   std::unordered_set<subscriber*> const& clients() const { return clients_; }

@@ -44,7 +44,7 @@ websocket_hub::shared_topics websocket_hub::topics_for(server::cluster_scope con
     if (idle == bound_.end()) return nullptr;
     bound_.erase(idle);
   }
-  // Sequence numbers of an earlier set for the same clusters are not valid for this set.
+  // Sequence numbers from an earlier set for the same clusters are not valid for this set.
   auto boot = hex16(options_.boot) + "." + std::to_string(++bound_made_);
   bound_.push_back(std::make_shared<topic_set>(
       engine_, std::make_shared<server::cluster_scope>(scope), std::move(boot), started_));
@@ -99,13 +99,13 @@ coro::task<void> websocket_hub::sleep_until_tick() {
 
 void websocket_hub::check_clients() {
   auto const now = clock::now();
-  auto const clients = clients_;  // copied, because abort and bye may remove clients
+  auto const clients = clients_;  // copied, because abort() and bye() can remove clients
   for (auto* c : clients) {
     if (!c->has_access())
       c->send_error("UNAUTHENTICATED", "the sign-in is no longer valid; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
       ++metrics_.websocket_slow;
-      c->writing_since.reset();  // counted only once
+      c->writing_since.reset();  // counts the client only once
       c->abort();
     } else if (now - c->heard() > options_.timeouts.websocket_ack && !c->leaving()) {
       ++metrics_.websocket_slow;
@@ -188,7 +188,7 @@ void websocket_hub::remove(subscriber& c) {
 
 void websocket_hub::hurry() {
   hurry_ = true;
-  timer_.cancel();  // sleep again, for a shorter time
+  timer_.cancel();  // the timer then sleeps for a shorter time
 }
 
 }  // namespace muster::web

@@ -1,7 +1,7 @@
 // The WebSocket clients and their topics: one set for clients that see the whole server, and one
 // for each set of clusters to which tokens are restricted. Each tick updates the sets and wakes
 // idle clients. The history of the whole server is sampled once per second even without clients.
-// Owned by web_server, web thread.
+// Owned by web_server; used on the web thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,8 +24,8 @@ struct web_metrics;
 class websocket_hub {
  public:
   using shared_topics = std::shared_ptr<topic_set>;
-  /// Sets for restricted tokens. At the limit, a set without clients is replaced; if there is none,
-  /// the handshake is rejected (503).
+  /// Limit of topic sets for restricted tokens. At the limit, a set without clients is replaced. If
+  /// every set has clients, the handshake is rejected (503).
   static constexpr std::size_t bound_max = 32;
 
   websocket_hub(boost::asio::io_context& context, web_options const& options, engine_link& engine,

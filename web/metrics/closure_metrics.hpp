@@ -30,7 +30,7 @@ inline constexpr std::size_t functions_measured = 200;
 inline constexpr std::size_t stepping_programs_measured = 100;
 
 struct measured_steps {
-  std::string program, name;  // `program` is an ID
+  std::string program, name;  // `program` is the ID
   std::uint64_t least = 0;    // lowest step of all ranks
   core::duration took{};
 };
@@ -49,7 +49,7 @@ struct measured_closures {
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;
   server::log_store::counts logs;
-  core::program_counts programs;  // this and the following members cover all clusters
+  core::program_counts programs;  // this member and the following members cover all clusters
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the server started

@@ -10,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-// One more entry contains the sum of the remaining names.
+// One additional entry contains the sum of the remaining names.
 constexpr std::size_t shown_max = 200;
 
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
@@ -175,7 +175,6 @@ counters collect_counters(server::hub& h) {
   return c;
 }
 
-// The functions of the main cluster come first.
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope) {
   counters c;

@@ -16,8 +16,8 @@ namespace muster::web {
 struct counters {
   core::overview_view overview;
   std::vector<core::function_view> functions;
-  // Functions by displayed name, including Python callables. The response contains the busiest, in
-  // order of first occurrence.
+  // Functions by displayed name, including Python callables. The response contains the busiest
+  // functions, in order of first occurrence.
   std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
@@ -28,12 +28,12 @@ struct counters {
 
 inline constexpr std::size_t functions_shown = 8;
 
-/// After `most` names, new names are counted in the last entry, `other_functions`.
+/// Adds functions. After `most` names, new names are counted in the last entry, `other_functions`.
 void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
                std::vector<core::shown_function_view>& into);
 inline constexpr std::string_view other_functions = "other";
 
-/// The caller sets uptime and rates. Engine thread.
+/// The caller sets uptime and rates. Runs on the engine thread.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope);

@@ -1,4 +1,4 @@
-// Writes metrics in the Prometheus text format. Pure.
+// Writes metrics in the Prometheus text format. Pure functions.
 #pragma once
 
 #include <string>

@@ -29,8 +29,8 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
   return t;
 }
 
-// Only the count and sum of a bucket are known for a time window. The durations of a bucket are
-// assumed to equal their mean.
+// For a time window, only the count and sum of each bucket are known. All durations in a bucket are
+// therefore assumed to equal their mean.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p) {
   using history::histogram;
   struct group {

@@ -2,11 +2,11 @@
 // minute.
 //
 // Closure counts are means over a step; heartbeat ages are maxima. Rates and durations cover
-// closures that ended within the step, and are 0 if none did. Percentiles are computed from
-// differences of the core's histograms. The result is the mean of the bucket, so it lies within the
-// observed range.
+// closures that ended within the step, and are 0 if no closure ended. Percentiles are computed from
+// differences between the core's histograms. A percentile is the mean of its bucket, so it lies
+// within the observed range.
 //
-// Owned by a topic_set, web thread. Fixed size: 2,100 points of 44 bytes.
+// Owned by a topic_set; used on the web thread. The size is fixed: 2,100 points of 44 bytes.
 #pragma once
 
 #include <array>
@@ -77,8 +77,8 @@ class sample_history {
 void write_points(member_list const& m, core::duration step,
                   std::deque<sample_history::point> const& points);
 
-/// Returns the percentile `p`, in ms, of the durations that were added between `then` and `now`,
-/// within the bucket that contains it.
+/// Returns the percentile `p`, in ms, of the durations that were added between `then` and `now`, as
+/// the mean of its bucket.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p);
 
 }  // namespace muster::web

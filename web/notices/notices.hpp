@@ -1,5 +1,7 @@
 // Selects alerts for notifications: new alerts, and live alerts that have ended, each once. Keeps
-// state only about known alerts. Used on one thread.
+// state only about known alerts. Not thread-safe.
+//
+// States of an alert:
 //
 //   absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
 //

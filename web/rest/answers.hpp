@@ -1,6 +1,6 @@
 // Functions that end a handler: they call the engine and respond with its result or error. A
-// handler can return their task directly. `tell(value)` creates the response, by default the
-// value's JSON. Web thread.
+// handler can return such a function's task directly. `tell(value)` creates the response, by
+// default the value's JSON.
 #pragma once
 
 #include <optional>
@@ -57,7 +57,7 @@ coro::task<response> respond_with(web_context& context, Work work, Tell tell = {
   co_return tell(std::move(*value));
 }
 
-/// Calls `work(hub or services, slot)`; the slot receives the R.
+/// Calls `work(hub or services, slot)`; the result is sent to the slot.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.call<muster::result<R>>(std::move(work));

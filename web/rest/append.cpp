@@ -1,6 +1,6 @@
-// Appends closures to an open job: a JSON array as a whole, or NDJSON of any length in batches. A
-// batch is accepted completely or not at all; earlier batches remain accepted. Error responses also
-// contain the number of accepted closures.
+// Appends closures to an open job, either a whole JSON array, or NDJSON of any length in batches. A
+// batch is accepted completely or not at all. If a batch is rejected, earlier batches remain
+// accepted. Error responses also contain the number of accepted closures.
 #include <algorithm>
 #include <charconv>
 
@@ -52,7 +52,7 @@ class line_appender {
       if (auto p = co_await take_lines()) co_return refused(std::move(*p));
     }
     if (auto p = parse(pending_)) co_return refused(std::move(*p));
-    // Even an empty batch is sent: the engine checks that the job exists and is open.
+    // An empty batch is also sent, because the engine checks that the job exists and is open.
     if (auto p = co_await flush()) co_return refused(std::move(*p));
     co_return accepted_response(last_, accepted_, false);
   }

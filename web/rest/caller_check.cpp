@@ -1,4 +1,4 @@
-// Checks the role first, because this needs no engine call.
+// The role is checked first, because this check needs no engine call.
 #include "web/rest/caller_check.hpp"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
     if (!v.status.ok()) return refusal_problem(v.status);
     who = std::move(v.who);
   }
-  // A page from another site can make the browser send the cookie, but not our origin.
+  // A page from another site can make the browser send the cookie, but cannot send our origin.
   if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
                         "Origin: required in a request with a session cookie", "Origin");

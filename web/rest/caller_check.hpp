@@ -1,5 +1,5 @@
 // Identifies the caller by the token in the Authorization header or by the sign-in cookie. Checks
-// the token's role, clusters and limits. Stateless, web thread.
+// the token's role, clusters and limits. Stateless.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,9 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
 void audit(web_context& context, request const& req, unsigned status);
 
-/// Returns a check for connections that outlive their request: whether the sign-in that admitted
-/// the request is still valid. The check always succeeds for a token, because `end_all_of` closes
-/// the token's connections.
+/// Returns a function that reports whether the request's sign-in is still valid, for connections
+/// that outlive the request. It always returns true for a token, because `end_all_of` closes the
+/// token's connections.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
 /// Used by handlers that read the cluster from a body or report several clusters.
 server::shared_scope scope_of(web_context const& context, request const& req);
@@ -42,21 +42,21 @@ std::optional<problem> check_cluster(web_context const& context, request const& 
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// Where a request creates something: a cluster by name (empty for the main cluster), or the
-/// cluster of a job.
+/// A cluster by name (empty for the main cluster), or the cluster of a job.
 using target = std::variant<std::string, core::session_id>;
-/// Returns NOT_FOUND if the cluster does not exist. Engine thread.
+/// Returns NOT_FOUND if the cluster does not exist. Runs on the engine thread.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 
 struct added_entries {
   std::size_t sessions = 0, entries = 0;
 };
-/// Returns RESOURCE_EXHAUSTED if the entries would exceed the limits of the caller's token. Engine
-/// thread.
+/// Returns RESOURCE_EXHAUSTED if the entries would exceed the limits of the caller's token. Runs on
+/// the engine thread.
 muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
 
-/// Returns engine work that calls `work(hub, slot)` if the token's limits allow `added(hub)`. Check
-/// and work run in one engine step, so that concurrent requests cannot exceed the limits together.
+/// Returns engine work that calls `work(hub, slot)` if the token's limits allow `added(hub)`. The
+/// check and the work run in one engine step, so that concurrent requests together cannot exceed
+/// the limits.
 template <class Added, class Work>
 auto with_room_for(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),

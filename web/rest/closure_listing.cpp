@@ -20,8 +20,8 @@ class best_of {
     found_.insert(found_.end(), more.begin(), more.end());
     if (found_.size() >= most_ * 2) cut();
   }
-  /// Returns the last entry that can still belong to the result, or `otherwise` if there are fewer
-  /// than `most`.
+  /// Returns the last entry that can still be part of the result, or `otherwise` if there are fewer
+  /// than `most` entries.
   core::found_closure last(core::found_closure otherwise) const {
     return last_.value_or(otherwise);
   }

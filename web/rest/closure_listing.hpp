@@ -1,5 +1,5 @@
 // Pages of closures and of their values. The engine reads records in steps; this module keeps the
-// records that come first in the requested order. Web thread.
+// records that come first in the requested order. Used on the web thread.
 //
 // A page token contains the last entry. If a request ran out of time, the token also contains the
 // position and the entries found so far. A page can therefore be short or empty although a next
@@ -20,8 +20,8 @@ namespace muster::web {
 inline constexpr std::chrono::milliseconds listing_time{250};
 
 struct listing_cursor {
-  /// Maximum number of entries in a token. A page that is requested with a token that contains
-  /// entries has at most carried_max - 1 entries.
+  /// Maximum number of entries in a token. If a request contains a token with entries, its page has
+  /// at most carried_max - 1 entries.
   static constexpr std::size_t carried_max = 51;
 
   core::closure_cursor from;
@@ -32,7 +32,7 @@ struct listing_cursor {
 
 struct listing_request {
   core::closure_query query;
-  std::string cluster;  // cluster of a query without a session
+  std::string cluster;  // cluster of a query that names no session
   std::size_t limit = 0;
   listing_cursor from;
   std::chrono::milliseconds time = listing_time;
@@ -47,10 +47,10 @@ struct listing_page {
 /// Returns NOT_FOUND if the session or cluster does not exist.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// The token is valid only for the order and direction of `q`.
+/// Returns a token that is valid only for the order and direction of `q`.
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
-/// Returns the start if there is no token, and INVALID_ARGUMENT if the token is malformed or was
-/// issued for another order.
+/// Returns the cursor in the token, or the start if there is no token. Returns INVALID_ARGUMENT if
+/// the token is malformed or was issued for another order.
 muster::result<listing_cursor> listing_place_of(query_check& query, char kind,
                                                 core::closure_query const& q);
 /// `each` returns the JSON value of a closure, or writes the members of an object.

@@ -1,5 +1,5 @@
-// All REST handlers, by resource; each `*_routes` function adds its part of the table. The handlers
-// are coroutines on the web thread.
+// The REST handlers of all resources. Each `*_routes` function adds its part of the table. The
+// handlers are coroutines on the web thread.
 #pragma once
 
 #include "web/json/schema.hpp"
@@ -51,7 +51,7 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;
-/// Waits up to `time` for the closure's value or failure. Engine thread.
+/// Waits up to `time` for the closure's value or failure. Runs on the engine thread.
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 

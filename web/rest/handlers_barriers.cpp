@@ -66,8 +66,8 @@ coro::task<response> get_stragglers(web_context& context, exchange& ex) {
   return respond_with(context, in_cluster(ex, std::move(work)));
 }
 
-// Refuses barriers that have not started. An agent can cancel these, but in a REST request the ID
-// is probably misspelt.
+// Refuses barriers that have not started. An agent can cancel such a barrier, but the ID in a REST
+// request is probably misspelt.
 muster::status may_cancel(engine_services& services, cluster_id c, std::string const& id) {
   auto const b = services.coordination.state().current(c).views().barrier(id);
   if (!b) return no_barrier(services, c, id);
@@ -111,7 +111,7 @@ struct barrier_visit {
   std::chrono::milliseconds timeout{};
 };
 
-/// A fault, the use of the barrier that completed, or the problem of an invalid request.
+/// A fault, the use of the barrier that completed, or the problem in an invalid request.
 struct visit_outcome {
   coordination::fault_ptr fault;
   std::int64_t counter = 0;
@@ -124,7 +124,8 @@ visit_outcome refused_visit(std::string field, muster::status const& s) {
   return {nullptr, 0, std::move(p)};
 }
 
-// Waits in place of the task until the barrier ends or the time limit is reached. Engine thread.
+// Waits in place of the task until the barrier ends or the time limit is reached. Runs on the
+// engine thread.
 void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
                    answer_handle<muster::result<visit_outcome>> const& slot) {
   auto const& spec = services.coordination.state().spec(c);
@@ -151,8 +152,8 @@ void enter_barrier(engine_services& services, cluster_id c, barrier_visit const&
 }
 
 // A failed barrier is a conflict (409), even if an agent's timeout caused the failure. Without a
-// barrier, the fault is the caller's own timeout, which keeps its status, or a stopping service,
-// which becomes 503.
+// barrier, the fault is the caller's own timeout, which keeps its status, or the service's
+// shutdown, which becomes 503.
 problem visit_problem(coordination::fault const& f) {
   auto p = to_problem(to_status(f));
   if (f.barrier) p.status = 409;

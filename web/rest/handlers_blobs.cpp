@@ -187,8 +187,8 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   co_return co_await end_stream(ex, alive && at >= size);
 }
 
-// Returns the size. Waits for a blob that only a worker or client has in memory. If the blob was
-// lost and recomputed, sets `hash` to the new hash.
+// Returns the size of the blob. Waits if only a worker or client has the blob in memory. If the
+// blob was lost and recomputed, sets `hash` to the new hash.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
                                                                    std::string& hash) {
   auto fetch = [hash](engine_services& services, answer_handle<muster::status> const& slot) {

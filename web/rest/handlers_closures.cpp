@@ -54,7 +54,8 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   co_return co_await answer_listing(context, query, 'c', std::move(r), closure_page_members);
 }
 
-// Returns the session in the query, which may still contain a closure whose record was deleted.
+// Returns the session that the query names. It may still contain a closure whose record was
+// deleted.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};

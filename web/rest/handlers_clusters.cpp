@@ -15,7 +15,7 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::string torch_address;  // TCPStore address; empty if there is none
+  std::string torch_address;  // TCPStore address; can be empty
   bool torch_store = false;
   bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // set once the cluster has had workers or jobs
@@ -112,7 +112,7 @@ muster::status open_torch(engine_services& services, coordination::cluster_id c)
   return wrong_field("torch", opened.error().message, 0, opened.error().code);
 }
 
-// Deletes the cluster again if no port could be opened, because it would be unusable.
+// Deletes the cluster again if no port could be opened, because the cluster would be unusable.
 muster::result<cluster_facts> declare(engine_services& services, coordination::cluster_spec spec) {
   auto const name = spec.name;
   auto const id = services.coordination.create(std::move(spec));

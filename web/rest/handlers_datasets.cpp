@@ -31,7 +31,7 @@ coro::task<response> list_datasets(web_context& context, exchange& ex) {
 }
 
 struct wanted_dataset {
-  std::string id, submitter;  // required submitter; empty accepts any
+  std::string id, submitter;  // dataset ID, and required submitter or empty
 };
 
 muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& w) {

@@ -49,7 +49,7 @@ response value_response(core::blob value) {
   return r;
 }
 
-// The key in the path is normalised; an empty key is a problem.
+// Calls `then` with the normalised key from the path. An empty key is a problem.
 template <class Then>
 coro::task<response> with_key(exchange& ex, Then const& then) {
   auto const key = normal_key(ex.req.capture("key"));
@@ -122,7 +122,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   co_return json_response(to_text(done), done.created ? 201 : 200);
 }
 
-// The service also deletes the keys below this key. A REST request must ask for this explicitly.
+// The service also deletes all keys under this key. A REST request must ask for this explicitly.
 muster::status may_delete(engine_services& services, cluster_id c, std::string const& key,
                           bool recursive) {
   auto const& service = services.coordination.state().current(c);

@@ -21,8 +21,8 @@ log_answer lines(server::hub& h, server::log_target of, log_query const& q) {
   return read_log_page(h, of, q.after, q.limit, q.newest);
 }
 
-// Waits in the log store for a line, and in the core for the end of the closure or the deadline.
-// The first wait to complete removes the other wait.
+// Waits in the log store for a line, and in the core for the closure's end or the deadline. The
+// first wait to complete removes the other wait.
 struct log_wait {
   server::log_store::wait_id line{};
   core::call_id end{};

@@ -64,7 +64,7 @@ coro::task<response> list_objects(web_context& context, exchange& ex) {
 }
 
 struct wanted {
-  std::string name, submitter;  // name or ID; empty submitter accepts any
+  std::string name, submitter;  // name or ID of the object, and required submitter or empty
 };
 
 muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {

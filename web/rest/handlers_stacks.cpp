@@ -27,13 +27,13 @@ void members(member_list const& m, program_stacks const& s) {
 
 namespace {
 
-// A worker itself waits 900 ms for its ranks.
+// Exceeds the 900 ms for which a worker waits for its ranks.
 constexpr std::chrono::milliseconds stacks_wait{2000};
 
 struct stack_request {
   std::uint64_t round = 0;
   std::uint32_t attempt = 0;
-  std::vector<core::rank_view> ranks;  // contains live ranks only
+  std::vector<core::rank_view> ranks;  // live ranks only
 };
 
 muster::result<stack_request> ask_for_stacks(server::hub& h, core::program_id id) {
@@ -93,7 +93,7 @@ coro::task<response> get_stacks(web_context& context, exchange& ex) {
                  [&context](core::program_id id) { return answer_stacks(context, id); });
 }
 
-// A worker itself waits 900 ms for its process.
+// Exceeds the 900 ms for which a worker waits for its process.
 constexpr std::chrono::milliseconds stack_wait{2000};
 constexpr std::size_t closures_max = 200;
 
@@ -122,7 +122,7 @@ void stack_members(member_list const& m, worker_stack const& s) {
          "closures that are running on this worker, at most 200");
 }
 
-// After the request has started, only the engine thread uses it.
+// Once the request has started, only the engine thread uses this object.
 struct asked {
   worker_stack found;
   muster::status error{};

@@ -67,7 +67,7 @@ class stream_gathering {
     co_return muster::status{};
   }
 
-  // Appends approximately `most` rows at most.
+  // Appends approximately `most` rows or fewer.
   template <class Page, class Row, class Look>
   coro::task<muster::status> gather(std::vector<Row> Page::*rows, std::vector<Row>& into,
                                     std::size_t most, Look look) {

@@ -17,7 +17,7 @@ using coordination::agent_view;
 constexpr std::size_t agents_a_step = 10'000;
 
 struct task_filter {
-  std::string job, state;  // empty matches any
+  std::string job, state;  // filters; if empty, all tasks match
 
   bool takes(agent_view const& a) const {
     return (job.empty() || job == a.job) &&
@@ -40,14 +40,14 @@ struct tasks_at {
   std::string next;
 };
 
-// Workers are listed before agents. Page tokens that start with 't' count workers; those that start
-// with 'a' count agents.
+// Workers are listed before agents. Page tokens that start with 't' count workers; page tokens that
+// start with 'a' count agents.
 void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::size_t limit,
                   tasks_at& into) {
   core::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
-  if (!f.state.empty() && !filter.state) return;  // workers never have this state
+  if (!f.state.empty() && !filter.state) return;  // because workers never have this state
   auto page = h.state().workers().list(after, limit, filter);
   into.workers = std::move(page.items);
   for (auto const& t : into.workers) into.machines.push_back(machine_of(h.machines(), t, h.now()));
@@ -168,7 +168,6 @@ coro::task<response> command(web_context& context, exchange& ex, Event e) {
   });
 }
 
-// Reports the error on behalf of the task's agent.
 coro::task<response> report_task_error(web_context& context, exchange& ex) {
   return with_task(ex, [&](core::lane_key const& at) -> coro::task<response> {
     json_check check;

@@ -17,7 +17,6 @@ muster::status no_tokens() {
   return {muster::code::unimplemented, "this server has no tokens"};
 }
 
-// Older versions stored the token itself in this cookie.
 void delete_token_cookie(web_context const& context, request const& req, response& r) {
   if (has_token_cookie(req))
     r.headers.emplace_back("Set-Cookie", set_cookie(context.options, old_token_cookie, "", {}));
@@ -29,7 +28,7 @@ response with_secret(server::new_token const& t, unsigned status) {
   return r;
 }
 
-// The work responds once the result of `change(keeper)` is durable.
+// Returns work that calls `change(keeper)` and responds once the result is durable.
 template <class R, class Change>
 auto keeping(Change change) {
   return [change = std::move(change)](engine_services& services,
@@ -134,7 +133,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   }
   if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
-  // A browser has only one sign-in.
+  // because a browser has only one sign-in
   end_sign_in(context, ex.req);
   auto const identifier = context.sign_ins.add(v.who, sign_in_table::clock::now());
   auto const name = sign_in_cookie_name(context.options, ex.req);

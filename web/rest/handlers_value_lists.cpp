@@ -98,7 +98,7 @@ void holders_members(member_list const& m, std::vector<core::value_holder> const
   m.list("holders", all, holder_members);
 }
 
-// Needs no time limit, because there are few sessions.
+// There are few sessions, so this handler needs no time limit.
 coro::task<response> list_holders(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = static_cast<std::size_t>(query.number("limit", holders_default));
@@ -122,7 +122,7 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   co_return object_response(holders_members, all);
 }
 
-// Returns at most `most` bytes, without an incomplete UTF-8 character.
+// Returns at most `most` bytes and ends at a complete UTF-8 character.
 std::string_view beginning(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;

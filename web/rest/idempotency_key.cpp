@@ -29,8 +29,8 @@ void add_value(server::sha256& hash, json_ref const& value, std::string_view wit
       for (json_walk m(value); m.next();)
         if (auto key = m.key(); key != without || without.empty())
           members.emplace_back(std::move(key), m.value().text());
-      // Of several members with the same name, the last member is used. All members are hashed, in
-      // their order.
+      // If several members have the same name, the last member is used. All of these members are
+      // hashed, in their order.
       std::stable_sort(members.begin(), members.end(),
                        [](auto const& a, auto const& b) { return a.first < b.first; });
       hash.add("{");

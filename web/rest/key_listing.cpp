@@ -24,7 +24,7 @@ inline constexpr std::string_view schema_name<shown_key> = "KeyView";
 
 namespace {
 
-// Greater than every key in the folder: UTF-8 never contains this byte.
+// This byte follows every key in the folder, because UTF-8 never contains it.
 constexpr char behind_all = '\xff';
 
 key_page list_flat(coordination::service const& from, key_query const& wanted) {
@@ -43,7 +43,7 @@ key_page list_flat(coordination::service const& from, key_query const& wanted) {
   return page;
 }
 
-// Needs one lookup per entry: a folder with a million keys costs as much as a single key.
+// Each entry needs one lookup, so a folder with a million keys costs as much as a single key.
 key_page list_folders(coordination::service const& from, key_query const& wanted) {
   key_page page;
   page.last = wanted.after;

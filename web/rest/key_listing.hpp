@@ -15,7 +15,7 @@ struct key_query {
   std::string prefix, after;
   std::size_t limit = 0;
   bool values = true;
-  bool folders = false;  // list "a/b/c" below "a/" as "a/b/"
+  bool folders = false;  // whether "a/b/c" below "a/" is listed as "a/b/"
 };
 
 struct key_page {
@@ -34,7 +34,7 @@ struct key_waits {
 /// Removes leading and repeated slashes, as in stored keys. Keeps a trailing slash.
 std::string key_prefix(std::string_view text);
 
-/// The page ends early if its values exceed `page_value_bytes`. Engine thread.
+/// The page ends early if its values exceed `page_value_bytes`. Runs on the engine thread.
 key_page list_keys(core::coordination::service const& from, key_query const& wanted);
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 

@@ -151,7 +151,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   out.key("name").string(name);
   out.key("in").string(in);
   if (required) out.key("required").boolean(true);
-  // Scripts send an empty value if a variable is empty. An empty value is treated as absent.
+  // Scripts send an empty value if a variable is empty. The server treats an empty value as absent.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));
@@ -210,7 +210,8 @@ void write_content(json_out& out, std::string_view media, std::optional<schema::
   bool const lines = media == ndjson;
   if (schema)
     out.key("schema").raw(serialize(lines ? schema::described(*schema, "each line") : *schema));
-  if (schema && lines) out.key("x-itemSchema").raw(serialize(*schema));  // itemSchema in 3.2
+  // OpenAPI 3.2 calls this member itemSchema.
+  if (schema && lines) out.key("x-itemSchema").raw(serialize(*schema));
   auto const* text = example.if_string();
   if (text && text->starts_with(shared))
     out.key("examples").raw(serialize(bj::value{{"example", {{"$ref", *text}}}}));

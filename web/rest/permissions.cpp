@@ -47,7 +47,7 @@ constexpr std::string_view routes_over_all_clusters[] = {
     "getOverview",  "listAttention", "listEvents",   "getSamples",
     "listClusters", "listMachines",  "listPastJobs", "searchLogs"};
 
-// Requests that are too frequent to be audited.
+// Requests that are too frequent for the audit log.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
                                             "deleteKey",      "waitAtBarrier", "signOut"};
 

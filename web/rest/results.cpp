@@ -1,8 +1,8 @@
 // The results of a job as NDJSON, in schedule order.
 //
 // Pages are read from the engine. Each page is converted in chunks of about 64 KiB, and a chunk is
-// sent before the next one is built. A slow client therefore delays only itself, and a response is
-// never completely in memory.
+// sent before the next one is built. A slow client therefore delays no other client, and a response
+// is never completely in memory.
 //
 // With `wait=true`, the response stops at the first closure that has not ended, waits for it, and
 // reads again. Pages are small after each wait and grow while all their closures have ended.
@@ -29,7 +29,7 @@ struct result_page {
   bool job_ended = false;
 };
 
-/// `read_back` is the value if it was on disk.
+/// `read_back` is the value if the value was on disk.
 void line_members(member_list const& m, core::closure_view const& c, core::blob const& read_back) {
   m("index", c.index);
   m("closure", c.id);
@@ -50,7 +50,8 @@ class result_stream {
 
   coro::task<response> run() {
     auto page = co_await next_page();
-    if (!page) co_return problem_response(page.error());  // nothing has been sent yet
+    // An error is still possible, because nothing has been sent.
+    if (!page) co_return problem_response(page.error());
     response head;
     head.content_type = "application/x-ndjson";
     bool alive = co_await ex_.begin_stream(std::move(head));

@@ -1,5 +1,5 @@
 // The browsers that have signed in. A browser stores a random identifier in a cookie; the server
-// stores the identifier's digest and the associated token. Web thread.
+// stores the identifier's digest and the associated token. Used on the web thread.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ struct web_options;
 class sign_in_table {
  public:
   using clock = std::chrono::steady_clock;
-  /// At the limit of all sign-ins or of one token's sign-ins, a new sign-in replaces the least
-  /// recently used one.
+  /// Limits for all sign-ins and for the sign-ins of one token. At a limit, a new sign-in replaces
+  /// the least recently used sign-in.
   static constexpr std::size_t sign_ins_max = 4'096, of_one_token_max = 64;
   static constexpr std::chrono::hours lifetime{30 * 24};
 
-  /// @return the identifier for the cookie: 43 characters.
+  /// @return the cookie's identifier: 43 characters.
   std::string add(core::caller who, clock::time_point now);
   /// Records the use of the sign-in.
   /// @return the token in its current state; null if the identifier is unknown, the sign-in has

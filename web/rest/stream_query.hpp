@@ -15,7 +15,7 @@ namespace muster::web {
 
 struct stream_query {
   core::activity_filter filter;
-  std::string cluster;  // without a job; empty for the main cluster
+  std::string cluster;  // used if no job is given; empty for the main cluster
 
   template <class Work>
   auto ask(web_context& context, Work work) const {

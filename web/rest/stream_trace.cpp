@@ -28,7 +28,8 @@ class trace_stream {
 
   coro::task<response> run() {
     auto more = co_await page();
-    if (!more) co_return problem_response(more.error());  // no headers have been sent yet
+    // An error is still possible, because no headers have been sent.
+    if (!more) co_return problem_response(more.error());
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");
     bool alive = co_await ex_.begin_stream(std::move(head));
@@ -171,7 +172,8 @@ class closures_trace final : public trace_stream {
     s.closure = c.id;
     s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
-    auto const outcome = last ? std::string() : text(a.outcome);  // referenced by `s`
+    // `s` refers to this text.
+    auto const outcome = last ? std::string() : text(a.outcome);
     s.error = last && c.error ? std::string_view(c.error->message) : outcome;
     trace_.add(a.host.empty() ? "workers" : a.host, a.worker, s);
   }
@@ -257,7 +259,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";
   std::unique_ptr<trace_stream> trace;
-  if (job->streaming) {  // closures of a streaming job are deleted when they end
+  if (job->streaming) {  // a streaming job deletes its closures when they end
     stream_query query;
     query.filter.job = *id;
     trace = std::make_unique<spans_trace>(context, ex, std::move(query), std::move(file));

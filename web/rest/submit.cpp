@@ -26,7 +26,7 @@ struct opening {
   core::session_spec spec;
 
   core::open_session event(server::submission& s) { return s.opening(std::move(spec)); }
-  /// A submission with a known idempotency key adds nothing.
+  /// A submission whose idempotency key is already known adds nothing.
   added_entries added(server::hub& h, std::size_t closures) const {
     if (h.state().sessions().has_key(spec)) return {};
     return {1, closures};
@@ -52,7 +52,6 @@ struct appending {
   }
 };
 
-/// `Event` creates the submission event on the engine thread.
 template <class Event>
 coro::task<schedule_result> submit_to_hub(web_context& context, core::caller who, target at,
                                           server::submission closures, Event event) {
@@ -155,7 +154,6 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     event.name = read_retry(check, body);
     if (check.failed()) co_return problem_response(check.failure());
   }
-  // The new job belongs to the caller and counts towards the caller's limits.
   if (ex.req.who) event.submitted_by = ex.req.who->id;
   auto work = [event, who = ex.req.who](engine_services& services,
                                         answer_handle<schedule_result> const& slot) {

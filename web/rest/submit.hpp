@@ -1,4 +1,4 @@
-// Passes closures from REST to the engine, and writes the response. Web thread.
+// Passes closures from REST to the engine, and writes the response.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ struct scheduled {
 };
 
 /// Appends either all closures or no closures to an open job. With `first`, skips closures at
-/// positions that the job already has. Errors: those of the core, RESOURCE_EXHAUSTED at the
-/// caller's limits, and UNAVAILABLE.
+/// positions that the job already has. Returns the same errors as the core, RESOURCE_EXHAUSTED at
+/// the caller's limits, or UNAVAILABLE.
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::caller who,
                                                core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});

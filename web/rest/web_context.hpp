@@ -1,4 +1,5 @@
-// The services that all handlers can use. Each web_server has its own context. Web thread.
+// The services that all handlers can use. Each web_server has its own context. Used on the web
+// thread.
 #pragma once
 
 #include <chrono>

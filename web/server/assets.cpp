@@ -24,7 +24,8 @@ bool accepts_gzip(request const& r) {
   auto const at = text.find("gzip");
   if (at == std::string::npos) return false;
   auto const choice = text.substr(at, text.find(',', at) - at);
-  auto const weight = choice.find("q=");  // "q=0" and "q=0.0" mean not accepted
+  // Weights "q=0" and "q=0.0" mean that the encoding is not accepted.
+  auto const weight = choice.find("q=");
   return weight == std::string::npos ||
          choice.find_first_of("123456789", weight) != std::string::npos;
 }
@@ -133,7 +134,7 @@ bool is_page_route(std::string_view path) {
 std::optional<response> asset_store::find(request const& r) {
   if (!r.path.starts_with('/')) return {};
   if (auto page = docs_.find(r)) return page;
-  // Browsers request the icon for JSON responses as well.
+  // Browsers request the icon even when they display a JSON response.
   auto const path = is_page_route(r.path)      ? index_path
                     : r.path == "/favicon.ico" ? std::string_view("/icon.svg")
                                                : std::string_view(r.path);

@@ -1,5 +1,5 @@
-// The dashboard's files: embedded in the binary, or, for development, read from a directory; and
-// the documentation site. Web thread.
+// The documentation site, and the dashboard's files, which are embedded in the binary or, for
+// development, read from a directory. Used on the web thread.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
 // The bytes of an HTTP connection, plain or over TLS, as a stream for Asio and Beast. Handlers are
 // type-erased here, so that their code is compiled for only one stream type, and TLS in only one
-// file. The time limits are those of the TCP stream.
+// file. Time limits are set on the TCP stream.
 //
-// Owned by its connection, web thread. Includes Beast, so only the files that handle connections
-// may include this header.
+// Owned by its connection; used on the web thread. Includes Beast, so only the files that
+// handle connections may include this header.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // An HTTP connection: reads requests, passes each to its handler and writes the response. A request
-// that upgrades to a WebSocket takes over the connection. A task of the web server's group, on the
-// web thread.
+// that upgrades to a WebSocket takes over the connection. Each connection is a task of the web
+// server's group, on the web thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -28,13 +28,14 @@ class open_connection {
   virtual void end_access() = 0;
 };
 
-/// REQUIRES: outlives the connections.
+/// REQUIRES: this object outlives the connections.
 struct connection_set {
   explicit connection_set(std::size_t half_open_per_address_max)
       : half_open(half_open_per_address_max) {}
 
   std::unordered_set<open_connection*> open;
-  /// Connections whose first request is incomplete; it counts as complete after 64 KiB of its body.
+  /// Connections whose first request is incomplete. A request counts as complete after 64 KiB of
+  /// its body.
   half_open_table<open_connection> half_open;
   /// Connections between two requests, longest idle first.
   std::list<open_connection*> idle;

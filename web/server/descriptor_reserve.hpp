@@ -1,5 +1,5 @@
 // Reserves file descriptors by opening files, so that a health request can be accepted when no
-// other descriptor is free. Owned by the web server, web thread.
+// other descriptor is free. Owned by the web server; used on the web thread.
 #pragma once
 
 #include <fcntl.h>

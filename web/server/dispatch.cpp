@@ -13,7 +13,7 @@ namespace muster::web {
 
 namespace {
 
-// A probe waits at most this long while the server is not serving yet.
+// Maximum time that a health probe waits while the server is not serving yet.
 constexpr std::chrono::milliseconds probe_wait_max{500};
 constexpr std::chrono::milliseconds poll_interval{20};
 
@@ -165,7 +165,8 @@ coro::task<response> run_route(web_context& context, exchange& ex, matched_route
   co_return answer;
 }
 
-// If no other server is known to serve, waits up to the engine timeout until this server serves.
+// If no other server is known to be serving, waits up to the engine timeout until this server is
+// serving.
 coro::task<std::optional<problem>> await_serving(web_context& context, exchange& ex) {
   bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
   auto const limit = context.options.timeouts.engine;

@@ -1,4 +1,4 @@
-// Runs the checks that all requests need, then the handler of the route. Stateless, web thread.
+// Runs the checks that all requests need, then the handler of the route. Stateless.
 #pragma once
 
 #include "web/rest/web_context.hpp"
@@ -8,9 +8,9 @@ namespace muster::web {
 struct matched_route {
   route const* found = nullptr;
   std::vector<std::pair<std::string, std::string>> captures;
-  std::string allow;  // empty if the path is unknown
+  std::string allow;  // allowed methods; empty if the path is unknown
 };
-/// The path is still escaped. Ignores one trailing slash. HEAD matches the GET route.
+/// Finds the route of an escaped path. Ignores one trailing slash. HEAD matches the GET route.
 matched_route find_route(std::span<route const> routes, std::string_view method,
                          std::string_view path);
 

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The site's pages contain inline scripts and styles. Search runs in a worker.
+// The site's pages contain inline scripts and styles. Their search runs in a web worker.
 constexpr std::string_view site_security_policy =
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; "
@@ -40,8 +40,8 @@ std::string_view type_of(std::string const& name) {
   return found == types.end() ? std::string_view() : found->type;
 }
 
-// Returns whether a name stays in the directory: it has no escapes and no segment that starts with
-// a dot.
+// Returns whether a name stays in the directory, because it has no escapes and no segment that
+// starts with a dot.
 bool is_plain(std::string_view name) {
   auto const allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';

@@ -1,5 +1,5 @@
-// The documentation site under /docs/: files of a directory that scripts/docs has built. Web
-// thread.
+// The documentation site under /docs/: the files in a directory that scripts/docs has built. Used
+// on the web thread.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@ std::filesystem::path installed_documentation();
 
 class documentation {
  public:
-  /// Longer files are answered 404.
+  /// Larger files are answered with 404.
   static constexpr std::size_t file_bytes_max = std::size_t{8} << 20;
 
   /// @param directory the site; if empty, /docs/ is a page that explains how to get the site
   explicit documentation(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   /// Returns the response for a path under /docs, or nothing for other paths and missing files.
-  /// Each file is read once and then stays in memory, so that requests without a token cost no
-  /// reads. The memory is bounded by the size of the directory.
+  /// Each file is read once and then stays in memory, so that requests without a token cause no
+  /// reads. The memory is limited by the size of the directory.
   std::optional<response> find(request const& r);
 
  private:

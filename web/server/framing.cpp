@@ -50,7 +50,7 @@ std::optional<problem> check_framing(http::fields const& head, bool is_http_1_0,
 }
 
 bool is_websocket_key(std::string_view key) {
-  constexpr std::size_t digits = 22;  // base64 digits, followed by two padding characters
+  constexpr std::size_t digits = 22;  // base64 digits before two padding characters
   return key.size() == digits + 2 && key.ends_with("==") &&
          std::all_of(key.begin(), key.begin() + digits, [](char c) {
            return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||

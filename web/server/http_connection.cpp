@@ -130,7 +130,7 @@ coro::task<bool> connection::next_request() {
   }
   parser_.emplace();
   parser_->header_limit(context_.options.header_limit_bytes);
-  parser_->body_limit(boost::none);  // each route sets its own limit
+  parser_->body_limit(boost::none);  // because each route sets its own limit
   limits().expires_after(context_.options.timeouts.header);
   auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
@@ -219,13 +219,13 @@ coro::task<bool> connection::one_exchange() {
   context_.metrics.count(r.status);
   co_await skip_small_body();
   bool const unread = !parser_->is_done();
-  // For HEAD, only the header of a stream is sent. The handler then sees a disconnected client and
-  // sets `close`, which must be ignored.
+  // For HEAD, only the header of a stream is sent. To the handler, the client appears disconnected,
+  // so the handler sets `close`, which must be ignored.
   bool const cut_off = r.close && !(r.streamed && req.is_head());
   bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping &&
                     !set_.scarce && !access_ended_;
   if (r.streamed) {
-    if (cut_off) close();  // a normal end would make the response look complete
+    if (cut_off) close();  // because a normal end would make the response look complete
     co_return keep && !req.http_1_0;
   }
   bool const written = co_await write(r, keep);

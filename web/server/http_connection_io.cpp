@@ -49,7 +49,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
   co_return piece;
 }
 
-// A small body is read, so that the connection can be reused.
+// Reads a small body, so that the connection can be reused.
 coro::task<void> connection::skip_small_body() {
   if (expects_100_ || req.content_length.value_or(piece_bytes + 1) > piece_bytes) co_return;
   while (!parser_->is_done()) {

@@ -1,4 +1,4 @@
-// Served if the build does not include the dashboard.
+// The page that is served if the build does not include the dashboard.
 #include "web/server/assets.hpp"
 
 namespace muster::web {

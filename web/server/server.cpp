@@ -1,10 +1,10 @@
 // Start and stop of the web layer:
 //
 //   listen   binds the socket
-//   run      runs the accept loop and the WebSocket hub as tasks of one group. A connection is only
-//            a socket until the header of its first request has arrived, then it becomes a task
-//   stop     closes the acceptor and idle connections, and notifies WebSocket clients. Requests in
-//            flight finish; after the grace period the rest is cut off. Then `run` returns
+//   run      runs the accept loop and the WebSocket hub as tasks of one group. A connection
+//            becomes a task when the header of its first request has arrived
+//   stop     closes the acceptor and idle connections, and notifies WebSocket clients. `run`
+//            returns when all requests have finished, or after the grace period
 #include "web/server/server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -117,7 +117,7 @@ struct web_server::impl {
     return endpoint_text(acceptor.local_endpoint());
   }
 
-  // Takes the manager's socket, or opens a new socket and passes it to the manager.
+  // Uses the manager's socket, or opens a new socket and passes it to the manager.
   void open(tcp::endpoint const& at, error_code& ec) {
     auto* const manager = options.manager;
     int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
@@ -230,7 +230,7 @@ struct web_server::impl {
   coro::task<void> accept_loop() {
     while (acceptor.is_open()) {
       // Waits for a client first, so that connections are closed, and descriptors lent, only when
-      // needed. A stop closes the acceptor, so no deadline is needed.
+      // needed. The wait needs no deadline, because a stop closes the acceptor.
       co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
       co_await wait_for_place();
       if (!acceptor.is_open()) break;

@@ -1,6 +1,6 @@
-// REST, WebSocket, metrics, health and the dashboard on one port, served by its own thread. Owned
-// by the composition root. run() is called on the web thread, stop() from any thread, listen()
-// before run(). Exposes no Asio or Beast types.
+// Serves REST, WebSocket, metrics, health and the dashboard on one port, on its own thread. Owned
+// by the composition root. listen() must be called before run(). run() is called on the web thread;
+// stop() is thread-safe. Exposes no Asio or Beast types.
 #pragma once
 
 #include <chrono>
@@ -37,11 +37,11 @@ class web_server {
   void run();
 
   /// Closes the connections, including WebSockets, whose last request used this token. A request
-  /// that ends its own token is answered first. Asynchronous; any thread.
+  /// that ends its own token is answered first. Asynchronous and thread-safe.
   void end_all_of(std::string const& token);
 
   /// Stops accepting, lets pending requests finish for at most `grace`, then closes the remaining
-  /// connections, after which run() returns. Any thread, any number of times.
+  /// connections, after which run() returns. Thread-safe; can be called any number of times.
   void stop(std::chrono::milliseconds grace);
 
  private:

@@ -7,8 +7,8 @@ namespace ssl = asio::ssl;
 
 namespace {
 
-// TLS 1.2 ciphers with forward secrecy and without CBC, the target of many attacks, as on the gRPC
-// port. All TLS 1.3 ciphers are acceptable.
+// TLS 1.2 ciphers with forward secrecy and without CBC, which many attacks target. The gRPC port
+// uses the same ciphers. All TLS 1.3 ciphers are acceptable.
 constexpr auto ciphers_1_2 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
     "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305";

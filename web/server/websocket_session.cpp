@@ -42,7 +42,8 @@ class websocket_session {
     if (!hello) co_return;
     bool const greeted = co_await write(*hello);
     if (!greeted) co_return;
-    // Each loop ends when the other loop ends. Neither consumes events that the other waits for.
+    // When one loop ends, the other loop ends as well. Neither loop consumes events that the other
+    // loop waits for.
     using namespace asio::experimental::awaitable_operators;
     auto both = read_loop() && write_loop();
     co_await std::move(both);
@@ -56,8 +57,8 @@ class websocket_session {
   coro::task<bool> accept(beast::http::request<beast::http::empty_body> const& request) {
     websocket::stream_base::timeout limits{};
     limits.handshake_timeout = close_time;
-    limits.idle_timeout = websocket::stream_base::none();  // the protocol has its own
-                                                           // acknowledgements
+    // No timeout, because the protocol has its own acknowledgements.
+    limits.idle_timeout = websocket::stream_base::none();
     limits.keep_alive_pings = false;
     socket_.set_option(limits);
     socket_.read_message_max(websocket_message_bytes_max);
@@ -73,7 +74,7 @@ class websocket_session {
   }
 
   coro::task<void> read_loop() {
-    beast::flat_buffer buffer;  // bounded by read_message_max
+    beast::flat_buffer buffer;  // grows to at most read_message_max
     while (!closed_) {
       auto [ec, n] = co_await socket_.async_read(
           buffer, asio::bind_cancellation_slot(dropped_reading_.slot(), awaited));
@@ -86,7 +87,7 @@ class websocket_session {
         client_->send_error("INVALID_ARGUMENT", "messages must be text, not binary");
       buffer.consume(n);
       client_->wake();
-      if (client_->leaving()) co_return;  // after the last message, further messages are ignored
+      if (client_->leaving()) co_return;  // because messages after the last message are ignored
     }
     closed_ = true;
     signal_.cancel();
@@ -101,8 +102,8 @@ class websocket_session {
       } else if (client_->ended()) {
         break;
       } else {
-        // The hub's tick, a message or the end cancels the timer. No event is missed, because all
-        // of them happen on this thread and next() was just called. The hub detects silent clients,
+        // The hub's tick, a message or the end cancels the timer. No event is missed, because these
+        // events occur on this thread and next() was just called. The hub detects silent clients,
         // so no deadline is needed.
         signal_.expires_at(std::chrono::steady_clock::time_point::max());
         co_await signal_.async_wait(awaited);

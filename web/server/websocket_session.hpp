@@ -1,5 +1,6 @@
-// The socket of a WebSocket client: handshake, one pending read and at most one pending write. Web
-// thread. Includes Beast, so only the two files that handle connections may include this header.
+// The socket of a WebSocket client: handshake, one pending read and at most one pending write. Used
+// on the web thread. Includes Beast, so only the two files that handle connections may include this
+// header.
 #pragma once
 
 #include <boost/beast/http/empty_body.hpp>

@@ -10,7 +10,7 @@ namespace {
 
 using generation = coordination::generation_view;
 
-// Runs and jobs are few, so a row is written to disk within a second of its end.
+// Because runs and jobs are few, the row of each is written to disk within a second after it ends.
 template <class Row>
 auto as_past_page(std::string_view name) {
   return [name](history_page<Row> const& page) {
@@ -89,7 +89,8 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
   bool const since = !query.text("from_ms").empty();
   auto prepare = [q, cluster, steps, since](engine_services& services) {
     auto const pool = services.pools.named(cluster);
-    using names = std::pair<std::string, std::string>;  // name in spans, displayed name
+    // The name in spans, and the displayed name.
+    using names = std::pair<std::string, std::string>;
     auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
                                                          (*pool)->state().configuration().cluster})
                            : pool.error();

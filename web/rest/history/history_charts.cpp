@@ -13,7 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 using point = sample_history::point;
 
-// Spans are stored when they end. A span that ends later than this after the chart is not found.
+// Spans are stored when they end. A span that ends more than this time after the chart is not
+// found.
 constexpr core::duration ends_within = 1h;
 
 core::duration step_for(history_query const& q, std::size_t steps, core::duration least) {

@@ -1,4 +1,4 @@
-// Charts of past activity from disk. Pure except for reading the store.
+// Charts of past activity from disk. The functions only read the store.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ inline constexpr std::size_t steps_default = 300, steps_max = 1'000;
 struct history_samples {
   core::duration step = std::chrono::seconds(1);
   std::deque<sample_history::point> points;
-  core::time_point until{};  // later data was not read
+  core::time_point until{};  // data after this time was not read
 };
 void members(member_list const& m, history_samples const& s);
 
@@ -25,7 +25,7 @@ history_samples read_samples(server::history_store const& store, history_query c
                              std::size_t steps);
 
 struct history_stream {
-  /// The activity of lanes beyond this number of cells is only counted.
+  /// Maximum number of cells; the activity of further lanes is only counted.
   static constexpr std::size_t cells_max = 100'000, functions_max = 200;
 
   struct lane {
@@ -44,7 +44,7 @@ struct history_stream {
   core::duration step{};
   std::vector<lane> lanes;
   std::vector<function> functions;
-  std::uint64_t left_out = 0;  // closures of lanes beyond the limit
+  std::uint64_t left_out = 0;  // closures in lanes beyond the limit
 };
 void members(member_list const& m, history_stream const& s);
 

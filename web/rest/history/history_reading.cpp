@@ -10,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t place_bytes = 16;  // time in µs, record number, number of its rows
+constexpr std::size_t place_bytes = 16;  // time in µs, record number, and number of rows
 
 std::uint64_t number_in(std::string_view bytes) {
   std::uint64_t n = 0;
@@ -34,7 +34,7 @@ bool has_time_range(query_check const& query) {
 
 std::optional<problem> read_time_range(query_check& query, history_query& into) {
   into.from = from_ms(query.number("from_ms", 0));
-  // Includes the last microsecond of the millisecond.
+  // the whole last millisecond is included
   if (!query.text("to_ms").empty())
     into.to = from_ms(query.number("to_ms", 0)) + std::chrono::microseconds(999);
   if (into.to < into.from) return impossible("to_ms", "must not be earlier than 'from_ms'");
@@ -47,7 +47,7 @@ std::optional<problem> read_history_query(query_check& query, history_query& int
   into.place.at = into.from;
   std::string_view const token = query.text("page_token");
   if (token.empty()) return {};
-  // Any well-formed token is accepted. At a position without a record, nothing is returned.
+  // Any well-formed token is accepted. If there is no record at its position, nothing is returned.
   auto bytes = query.page_text('y');
   if (query.failed()) return query.failure();
   bytes.resize(place_bytes);

@@ -17,7 +17,7 @@
 
 namespace muster::web {
 
-/// A summary has no partial result.
+/// A summary cannot be continued, so it can take longer than a page.
 inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
 inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
 /// Rows are written within about a second, or later under heavy load.

@@ -1,4 +1,4 @@
-// Machines in the past, from history on disk. Pure except for reading the store.
+// Machines in the past, from history on disk. The functions only read the store.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace muster::web {
 /// An empty member matches all machines.
 struct machine_filter {
   std::string task, host;
-  /// Selects one machine for each of these hosts, because all workers of a host report the same
-  /// data. The machine must belong to a listed worker, or to any worker if the list is empty. The
-  /// server's own machine is never selected, because its control group can differ.
+  /// Selects one machine for each of these hosts, because all workers on a host report the same
+  /// data. The machine must belong to a listed worker, or to any worker if the host's list is
+  /// empty. The server's own machine is never selected, because its control group can differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
@@ -35,7 +35,7 @@ struct machine_filter {
 
 struct recorded_machines {
   core::page<seen_machine, std::uint64_t> page;
-  // Later data was not read. Without a time range, this is the epoch.
+  // Data after this time was not read. Without a time range, this is the epoch.
   core::time_point until{};
 };
 void members(member_list const& m, recorded_machines const& all);

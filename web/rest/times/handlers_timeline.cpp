@@ -22,8 +22,8 @@ struct barrier {
 struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;
-  std::vector<barrier> barriers;  // newest first
-  core::time_point since{};       // steps that ended earlier are only on disk
+  std::vector<barrier> barriers;  // newest barrier first
+  core::time_point since{};       // earlier steps are only on disk
 };
 
 struct view {
@@ -67,8 +67,8 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// The cluster has the barriers of a running attempt; the record has the barriers of an ended
-// attempt.
+// For a running attempt, the barriers come from the cluster; for an ended attempt, they come from
+// the record.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();

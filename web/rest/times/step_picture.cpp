@@ -32,7 +32,8 @@ void step_picture::add(doctor::step_segment const& s) {
   doctor::unpack(s.bytes, s.first, [this](step_span const& one) { add(one); });
 }
 
-// Counts a step where it ends. A step that ends after the chart is drawn only as a single step.
+// Counts a step in the bucket in which it ends. A step that ends after the chart is only drawn as a
+// single step.
 void step_picture::add(step_span const& s) {
   if (s.ended < q_.from || s.ended - s.took > q_.to) return;
   bool const ends_here = s.ended <= q_.to;

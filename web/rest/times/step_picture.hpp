@@ -1,5 +1,5 @@
 // A chart of the steps of a program's ranks: single steps if there are few, otherwise sums by rank
-// and time bucket. Pure. Each step is added once, from memory or from disk.
+// and time bucket. Each step is added once, from memory or from disk.
 //
 // Memory is bounded by the limits of the chart, including 64 bytes of samples for each cell.
 #pragma once
@@ -61,16 +61,15 @@ struct picture_query {
 class step_picture {
  public:
   static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
-  /// Above this number, steps are summed.
+  /// If there are more steps, they are summed.
   static constexpr std::size_t spans_max = 10'000;
-  /// A step is slow if it takes this many times the median.
+  /// A step is slow if it takes at least this many times the median.
   static constexpr int slow_times = 2;
 
   /// Many ranks reduce the number of buckets. REQUIRES: the end of `q` is after its start.
   explicit step_picture(picture_query const& q);
 
   void add(doctor::step_segment const& s);
-  /// Sets the time after which data was not read.
   void ends_at(core::time_point until) { until_ = until; }
   core::time_point until() const { return until_; }
 

@@ -1,5 +1,5 @@
 // The TCPStore of a cluster: clients, waits, keys, and a new key space. The stores run on their own
-// thread, which fills the slot.
+// thread, which sends the result to the slot.
 #include "base/utf8.hpp"
 #include "server/torch/torch_stores.hpp"
 #include "web/rest/answers.hpp"
