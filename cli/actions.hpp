@@ -15,14 +15,14 @@ class parsed_action {
     char const* action;
     std::size_t arguments_max = std::string::npos;
   };
-  /// Without arguments, the first of `actions` is used.
+  /// Without arguments, uses the first action.
   /// @throws command_error (usage) if the action is unknown or has too many arguments.
   parsed_action(std::string verb, std::vector<std::string> words,
                 std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
   std::vector<std::string> const& rest() const { return rest_; }
-  /// @throws command_error (usage) that names the missing argument
+  /// @throws command_error (usage) whose message names the missing argument
   std::string const& need(std::size_t at, std::string const& what) const;
   command_error wrong(std::string const& why) const;
 
@@ -33,7 +33,7 @@ class parsed_action {
 
 /// Returns the arguments that are not flags, followed by `literal`, the arguments after "--". CLI11
 /// itself would split "[1, 2]" and treat "-5" as a flag.
-/// @throws command_error (usage) that names an unknown flag
+/// @throws command_error (usage) whose message names an unknown flag
 std::vector<std::string> remaining_arguments(CLI::App const& verb,
                                              std::vector<std::string> const& literal);
 void add_closure_cluster_option(CLI::App& verb, std::string& cluster);

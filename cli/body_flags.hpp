@@ -1,5 +1,5 @@
 // Flags whose values are members of a request body. By default, a member has the flag's name. The
-// server checks limits and sets defaults. Main thread.
+// server checks limits and sets defaults. Used on the main thread.
 #pragma once
 
 #include <functional>
@@ -47,13 +47,12 @@ class body_flags {
   CLI::Option* pairs(std::string const& flag, std::string const& type, std::string const& help,
                      std::string_view member = {},
                      json::value (*read)(std::string const&) = nullptr);
-  /// The flag has no value and sets the member to `given`. "--durable,!--no-durable" also has a
-  /// negative form.
+  /// Adds a flag without a value, which sets the member to `given`. "--durable,!--no-durable" also
+  /// has a negative form.
   CLI::Option* flag(std::string const& flag, std::string const& help, std::string_view member = {},
                     bool given = true);
 
-  /// Contains only members whose flags were given.
-  /// @throws command_error (usage)
+  /// Returns only the members whose flags were given. @throws command_error (usage)
   json::object body() const;
 
  private:

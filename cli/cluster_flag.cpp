@@ -150,8 +150,8 @@ muster::result<cluster_spec> parse(std::string_view text, std::string_view more_
   return spec;
 }
 
-/// Handles keys that exist only in --cluster-from or have another meaning there. Appends other keys
-/// to `others`.
+/// Handles keys that only --cluster-from has, or to which it gives another meaning. Appends other
+/// keys to `others`.
 muster::status take(server::cluster_source& source, std::string_view part, std::string& name,
                     std::string& others) {
   auto const equals = part.find('=');

@@ -12,11 +12,11 @@ namespace muster::cli {
 
 /// Parses "default:worker=4,ps=2;heartbeat_timeout=30s;recoverable=true", or only "default" for a
 /// cluster of closure workers. `recoverable` is true, false, or a list of jobs such as ps+worker.
-/// INVALID_ARGUMENT names the wrong part and the alternatives.
+/// An INVALID_ARGUMENT status names the wrong part and the alternatives.
 muster::result<core::coordination::cluster_spec> parse_cluster(std::string_view text);
 
-/// Parses "KIND:…" or "KIND:…|key=value;…". The keys after the bar are name, every, timeout and the
-/// keys of --cluster. INVALID_ARGUMENT names the wrong part and a correction.
+/// Parses "KIND:…" or "KIND:…|key=value;…". The keys after the bar are name, every, timeout and all
+/// keys of --cluster. An INVALID_ARGUMENT status names the wrong part and a correction.
 muster::result<server::cluster_source> parse_cluster_from(std::string const& text);
 
 std::string to_string(core::coordination::cluster_spec const& spec);

@@ -1,4 +1,4 @@
-// How commands are added to the command line, and how they exit.
+// Functions that add commands to the command line, and exit statuses.
 //
 // An add function declares flags and stores the command's action in `chosen`. main() runs the
 // action after the command line, the environment and the configuration file have been read.
@@ -20,11 +20,11 @@ namespace muster::cli {
 enum exit_status : int {
   exit_ok = 0,
   exit_failed = 1,       // the requested work failed, was cancelled or timed out
-  exit_usage = 2,        // wrong flags, environment or configuration file, or address in use
+  exit_usage = 2,        // wrong flag, environment variable or file, or address in use
   exit_unreachable = 3,  // no server answers at the address
 };
 
-/// Prints one line to stderr and ends the command with this exit status.
+/// Error for which main() prints one line to stderr and exits with this status.
 class command_error : public std::runtime_error {
  public:
   command_error(exit_status status, std::string const& line)
@@ -84,7 +84,7 @@ void add_functions(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
 /// Parses NAME=VALUE pairs.
-/// @throws command_error (usage) that shows `form`
+/// @throws command_error (usage) whose message shows `form`
 std::map<std::string, std::string> named_values(std::string const& flag, std::string const& form,
                                                 std::vector<std::string> const& texts);
 
@@ -109,7 +109,7 @@ CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::s
   return option;
 }
 
-/// Passes the value to `take` as one or several strings. `take` may throw CLI::ValidationError.
+/// Passes the value to `take`, as one or several strings. `take` can throw CLI::ValidationError.
 template <class Text = std::string, class Take>
 CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
                       std::string const& help, Take take) {

@@ -12,7 +12,7 @@ struct unit {
   std::string_view name;
   std::int64_t microseconds;
 };
-// Longer names precede their prefixes ("ms" before "m").
+// Longer unit names come before their prefixes ("ms" before "m").
 constexpr std::array units{
     unit{"us", 1},         unit{"ms", 1'000},        unit{"s", 1'000'000},
     unit{"m", 60'000'000}, unit{"h", 3'600'000'000}, unit{"d", 86'400'000'000}};
@@ -40,7 +40,7 @@ std::optional<duration> parse_duration(std::string_view text) {
         std::find_if(units.begin(), units.end(), [&](unit const& u) { return u.name == letters; });
     if (found == units.end()) return std::nullopt;
     auto const amount = number * static_cast<double>(found->microseconds);
-    if (amount + static_cast<double>(total) > 4e17) return std::nullopt;  // overflow; 12,000 years
+    if (amount + static_cast<double>(total) > 4e17) return std::nullopt;  // 12,000 years
     total += static_cast<std::int64_t>(amount + 0.5);
   }
   return duration(total);

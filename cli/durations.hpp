@@ -11,7 +11,7 @@ namespace muster::cli {
 
 using duration = std::chrono::microseconds;
 
-/// The units are us, ms, s, m, h and d; "0" needs none. Returns nothing if the text is invalid.
+/// The units are us, ms, s, m, h and d; "0" needs no unit. Returns nothing if the text is invalid.
 std::optional<duration> parse_duration(std::string_view text);
 /// The exact inverse of parse_duration().
 std::string to_string(duration d);

@@ -1,4 +1,5 @@
-// A line that is printed to stderr if Ctrl-C ends a command. One object at a time; main thread.
+// A line that is printed to stderr if Ctrl-C ends a command. Only one object can exist at a time,
+// on the main thread.
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ class no_room_error : public command_error {
 /// While the server is full, sends fewer and fewer lines at a time, finally one per second.
 class appender {
  public:
-  /// @param whole all closures form a gang and must be sent in one request
+  /// @param whole true if all closures form a gang and must be sent in one request
   appender(rest& server, std::string job, bool whole, room_wait const& wait)
       : server_(server), job_(std::move(job)), whole_(whole), wait_(wait) {}
 
@@ -139,7 +139,7 @@ class appender {
     pause_before_retry(response, wait_.limit.end);
   }
 
-  // Ignores a reason that differs from the last one only in numbers.
+  // Ignores a reason that differs from the previous reason only in numbers.
   void print_once(std::string const& reason) {
     auto kind = reason;
     std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
@@ -197,7 +197,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   return closures.append(chunk, first);
 }
 
-/// Ignores errors, because the first error of the submission is reported.
+/// Ignores errors, because the submission's first error is reported.
 void cancel_submission(rest& server, std::string const& job) {
   try {
     server.post("/api/v1/jobs/" + job + "/cancel", {});
@@ -264,7 +264,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
   body["closures"] = json::array();
   auto job = server.post_once("/api/v1/jobs", json::serialize(body));
   auto const id = text_of(job, "id");
-  // The earlier submission of a job with this key may have been interrupted.
+  // An earlier submission with this idempotency key may have been interrupted.
   if (has_key) {
     job = server.get("/api/v1/jobs/" + id);
     if (!is_true(job, "open")) return job;

@@ -32,8 +32,9 @@ class line_printer {
   unfinished_line last_;
 };
 
-/// Returns "[#3 worker:1] warning: text". Includes the source if there are several, the attempt if
-/// it is not attempt 1, and the level if there is one. Control characters become spaces.
+/// Returns "[#3 worker:1] warning: text". Includes the source if there are several sources, the
+/// attempt if it is not attempt 1, and the level if the line has a level. Control characters become
+/// spaces.
 std::string log_text(json::value const& line, bool several);
 
 struct log_lines_read {

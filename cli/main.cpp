@@ -155,9 +155,9 @@ int main(int argc, char** argv) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {
     return e.get_exit_code();
-  } catch (CLI::ExtrasError const&) {  // CLI11's message lists the arguments in the wrong order
+  } catch (CLI::ExtrasError const&) {  // CLI11 lists the arguments in the wrong order
     return misunderstood(app, unexpected_arguments(app, innermost(app)).what());
-  } catch (CLI::RequiredError const& e) {  // can be caused by an unknown flag
+  } catch (CLI::RequiredError const& e) {  // an unknown flag can be the cause
     auto const& verb = innermost(app);
     auto const words = verb.remaining();
     auto const unknown = !words.empty() && words.front().starts_with('-');

@@ -15,7 +15,7 @@ enum class text_layout { line, lines };  // `lines` keeps newlines and tabs
 /// keeps its meaning.
 std::string neutral_text(std::string_view text, text_layout layout);
 
-/// Applies neutral_text() with `lines` and writes to another buffer. One thread at a time.
+/// Applies neutral_text() with `lines` and writes to another buffer. Not thread-safe.
 class neutral_buffer : public std::streambuf {
  public:
   /// @param to must outlive this buffer
@@ -35,7 +35,7 @@ class neutral_buffer : public std::streambuf {
 void write_control(std::string_view sequence);
 
 /// Passes std::cerr, and std::cout on a terminal, through neutral_buffer. Output to a pipe or a
-/// file is unchanged. Call once, before any output.
+/// file is unchanged. Call this function once, before any output.
 void neutralize_output();
 
 }  // namespace muster::cli

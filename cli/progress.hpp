@@ -16,7 +16,7 @@ namespace muster::cli {
 class waiting_reason;
 
 struct job_counts {
-  std::uint64_t waiting = 0;  // blocked or queued
+  std::uint64_t waiting = 0;  // blocked or queued closures
   std::uint64_t running = 0, succeeded = 0, failed = 0, cancelled = 0;
 
   std::uint64_t finished() const { return succeeded + failed + cancelled; }
@@ -27,7 +27,7 @@ job_counts counts_of(json::value const& job);
 /// its closures have ended, otherwise WAITING. With --output json, scripts read `state`.
 std::string state_of(json::value const& job);
 
-/// Uses neither a clock nor a terminal.
+/// Formats progress without using a clock or a terminal.
 class progress_text {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -47,7 +47,7 @@ class progress_text {
 };
 
 /// A status line at the bottom of a terminal on stderr. Draws nothing without a terminal, or if
-/// `quiet` is set. Any thread.
+/// `quiet` is set. Thread-safe.
 class screen {
  public:
   explicit screen(bool quiet);
@@ -71,7 +71,7 @@ class screen {
 struct wait_limit {
   using clock = std::chrono::steady_clock;
 
-  /// @param wanted no value means no limit
+  /// @param wanted time limit; no value means no limit
   explicit wait_limit(std::optional<duration> wanted)
       : timeout(wanted), end(wanted ? clock::now() + *wanted : clock::time_point::max()) {}
   bool is_over() const { return clock::now() >= end; }
@@ -82,7 +82,8 @@ struct wait_limit {
 
 command_error too_late(waiting_reason& reason, std::string const& id, duration timeout);
 
-/// Returns the job's last state. Prints the reason if nothing has been running for a second.
+/// Waits for the job and returns its last state. Prints the reason if nothing has been running for
+/// a second.
 /// @param quiet if true, nothing is shown
 /// @throws command_error (failed) if the limit ends first
 json::value wait_for_job(rest& server, std::string const& id, wait_limit const& limit, bool quiet);

@@ -1,5 +1,5 @@
 // REST access to a running server over http_client. Failures become a request_error that suggests a
-// fix. One thread.
+// fix. Not thread-safe.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -28,7 +28,7 @@ struct rest_options {
 /// @throws command_error (usage) if the file cannot be read
 std::string credential(std::string const& token, std::string const& token_file);
 void add_tls_flags(CLI::App& verb, std::string& ca, std::string& certificate, std::string& key);
-/// @throws command_error (usage) that names an unusable file
+/// @throws command_error (usage) whose message names an unusable file
 void check_tls_files(https_options const& files);
 void add_token_options(CLI::App& verb, std::string& token, std::string& token_file);
 void add_rest_options(CLI::App& verb, rest_options& options);
@@ -52,7 +52,7 @@ bool printed_as_json(output_format format, Json const& answer) {
 
 /// The machine-readable result of a failed request.
 struct request_end {
-  /// The failures of all servers that were tried, if none answered.
+  /// The failures of all servers that were tried, if no server answered.
   std::vector<muster::http_failure> failures{};
   unsigned status = 0;  // HTTP status; 0 without an answer
   /// Members of the problem document; can be empty.
@@ -79,8 +79,8 @@ class rest {
   /// server's URL.
   std::string reachable(std::string const& address) const;
 
-  /// Sends a request unless the server has answered before. A server that has answered is waited
-  /// for when it is unavailable.
+  /// Sends a request unless the server has answered before. Afterwards, this object waits for the
+  /// server whenever it is unavailable.
   void meet();
 
   /// @throws request_error with the problem's text if the status is not 2xx
@@ -113,7 +113,7 @@ class rest {
  private:
   muster::http_request request(std::string const& method, std::string const& path_and_query);
   request_error no_answer(muster::http_error const& why) const;
-  /// Selects the active server and waits for it. A single server is waited for only if it has
+  /// Selects the active server and waits for it. Waits for a single server only if that server has
   /// answered before.
   void choose();
   /// Sends the request, several times if necessary. `repeatable` allows this even if the request
@@ -124,7 +124,7 @@ class rest {
   rest_options options_;
   std::vector<std::string> urls_;
   bool chosen_ = false;
-  bool answered_ = false;  // the server is waited for when it is unavailable
+  bool answered_ = false;  // whether to wait for the server when it is unavailable
   muster::http_client client_;
 };
 
@@ -132,8 +132,8 @@ std::string in_short(json::value const& failure);
 /// Returns in_short(), " (worker:2, attempt 1)", and the traceback.
 std::string in_full(json::value const& failure);
 
-// Access to fields. A field that is missing or has another type is read as empty or 0, so that
-// commands work with newer servers.
+// Functions that read a field. A field that is missing or has another type is read as empty or 0,
+// so that commands work with newer servers.
 std::string text_of(json::value const& object, std::string_view key);
 std::int64_t number_of(json::value const& object, std::string_view key);
 std::uint64_t count_of(json::value const& object, std::string_view key);

@@ -67,7 +67,7 @@ void print_results(rest& server, std::string const& job, result_format format) {
   result_printer printer(format);
   server.stream("/api/v1/jobs/" + percent_encoded(job) + "/results", [&](std::string_view line) {
     if (!line.empty()) printer.print(line);
-    return std::cout.good();  // the reader of our output may have exited
+    return std::cout.good();  // false if the reader of our output has exited
   });
   printer.finish();
 }

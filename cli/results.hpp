@@ -11,7 +11,7 @@ namespace muster::cli {
 enum class result_format {
   values,
   table,
-  json,  // the server's lines: {"index":…,"state":…,"value":…}
+  json,  // lines from the server: {"index":…,"state":…,"value":…}
 };
 void add_result_option(CLI::App& verb, result_format& format);
 
@@ -22,7 +22,7 @@ class result_printer {
       : format_(format), rows_({right("INDEX"), "STATE", "VALUE"}) {}
 
   void print(std::string_view line);
-  /// Prints a line on stderr if several values were all null.
+  /// Prints a line on stderr if there were several values and all were null.
   void finish();
 
  private:
@@ -30,7 +30,7 @@ class result_printer {
 
   result_format format_;
   table rows_;
-  std::uint64_t nulls_ = 0;  // not printed until there is a value
+  std::uint64_t nulls_ = 0;  // nulls that are not printed unless a value follows
   bool has_value_ = false;
 };
 

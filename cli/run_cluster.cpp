@@ -37,8 +37,7 @@ run_cluster from_file(std::string const& path) {
   if (text.find("\"cluster\"") != std::string::npos) {
     try {
       return of_config(tf_config::parse(text), origin);
-    } catch (cluster_error const& e) {  // the message refers to TF_CONFIG, whose format the file
-                                        // has
+    } catch (cluster_error const& e) {  // the file has the format of TF_CONFIG
       throw wrong(origin + ": " + e.what());
     }
   }

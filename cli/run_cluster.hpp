@@ -15,13 +15,13 @@ struct run_sources {
 };
 
 struct run_cluster {
-  cluster_spec spec;  // empty means `nproc` workers on this machine, on free ports
+  cluster_spec spec;  // if empty, `nproc` workers run on this machine, on free ports
   int nproc = 1;
   /// Set if the source specifies the task of this process.
   std::optional<std::string> task_type{};
   std::optional<int> task_index{};
   std::optional<std::string> rpc_layer{}, environment{};
-  std::string origin;  // source for errors, such as "TF_CONFIG"
+  std::string origin;  // name of the source for errors, such as "TF_CONFIG"
 };
 
 /// Returns the cluster from the flags, otherwise from TF_CONFIG, otherwise one local worker. Checks

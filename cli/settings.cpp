@@ -1,5 +1,5 @@
-// Fills the options of each command from the environment and the file after CLI11 has parsed the
-// flags, because CLI11 has another precedence.
+// Fills the options of each command from the environment and the file. This runs after CLI11 has
+// parsed the flags, because CLI11 has another precedence.
 #include "cli/settings.hpp"
 
 #include <algorithm>
@@ -131,8 +131,8 @@ struct variable {
   std::string name, value;
 };
 
-/// Returns the command's own variable, or else the common variable. Subcommands of `bench` have no
-/// common variables.
+/// Returns the command's own environment variable, or else the common variable. Subcommands of
+/// `bench` have no common variables.
 std::optional<variable> from_environment(CLI::Option const& option, std::string const& section,
                                          bool shared) {
   auto const own = environment_name(option, section);

@@ -13,8 +13,8 @@
 
 namespace muster::cli {
 
-/// Adds --config to all commands of `app`, and fills unset flags from the environment and that
-/// file. Call after all commands were added.
+/// Adds --config to all commands of `app`, and fills unset flags from the environment and the
+/// configuration file. Call this after all commands were added.
 void install_settings(CLI::App& app);
 
 /// Returns the settings as a section of a configuration file, each with its origin.

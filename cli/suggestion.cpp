@@ -1,4 +1,4 @@
-// Uses the optimal string alignment distance. Also suggests commands for their names in other
+// Uses the optimal string alignment distance. Also suggests commands by their names in other
 // programs.
 #include "cli/suggestion.hpp"
 

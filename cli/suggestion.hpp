@@ -1,4 +1,4 @@
-// Suggestions for misspelt commands and flags. Any thread.
+// Suggestions for misspelt commands and flags. Thread-safe.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -3,7 +3,7 @@
 namespace muster::cli {
 namespace {
 
-// Returns for example "8 devices: /job:worker/…/GPU:0, …". Only some agents report names.
+// Returns for example "8 devices: /job:worker/…/GPU:0, …". Only some agents report device names.
 std::string devices(json::value const& task) {
   auto const& count = field_of(task, "devices");
   if (!count.is_number() || number_of(task, "devices") == 0) return {};
@@ -23,7 +23,7 @@ std::string remark_on_task(json::value const& task) {
   auto const& error = field_of(task, "error");
   bool const has_left =
       text_of(task, "state") == "DISCONNECTED" && text_of(task, "error") == "left";
-  if (has_left) return {};  // the state already shows it
+  if (has_left) return {};  // the state already shows this
   if (error.is_string()) return std::string(error.get_string());
   if (!error.is_null()) {
     return (is_true(error, "casualty") ? "(casualty) " : "") + text_of(error, "code") + ": " +

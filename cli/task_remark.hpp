@@ -1,4 +1,4 @@
-// Remarks about tasks for users. Main thread.
+// Remarks about tasks for users. Used on the main thread.
 #pragma once
 
 #include <string>

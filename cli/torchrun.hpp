@@ -24,17 +24,15 @@ inline constexpr char nproc_names[] = "-n,--nproc,--nproc-per-node,--nproc_per_n
 
 void add_torchrun_flags(CLI::App& verb, torchrun_flags& flags, starter by);
 
-/// Parses a number of processes. "auto", "gpu" and "cpu" select as many as this machine has for
-/// this process.
+/// Parses a number of processes. "auto", "gpu" and "cpu" select the number of devices that this
+/// process can use on this machine.
 /// @throws CLI::ValidationError
 int nproc_of(std::string const& text, int most);
 
-/// Checks that the flags describe a run on only this machine.
-/// @throws command_error (usage)
+/// Checks that the flags describe a run on this machine only. @throws command_error (usage)
 void check_torchrun_flags(torchrun_flags const& flags, run_sources const& sources);
 
-/// Checks the flags of a program on the workers of a server.
-/// @throws command_error (usage)
+/// Checks the flags of a program that runs on a server's workers. @throws command_error (usage)
 void check_launch_flags(torchrun_flags const& flags);
 
 struct node_range {

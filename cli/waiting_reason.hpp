@@ -1,5 +1,5 @@
 // Reports why a job makes no progress, using the server's explanation of one waiting closure.
-// Reports each reason once. One thread; at most one query per second.
+// Reports each reason once. Sends at most one query per second. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace muster::cli {
 
-/// Explanation of a job's first closure in a state. The ID is empty if there is none.
+/// Explanation of a job's first closure in a state. The ID is empty if there is no such closure.
 struct explained_closure {
   std::string id, text;
   std::string called;
-  std::string reason;  // code such as "NO_WORKER"
-  std::string cause;   // cause of a wait: the text without state and age
+  std::string reason;  // reason code such as "NO_WORKER"
+  std::string cause;   // text without state and age: the cause of a wait
 };
 
 class waiting_reason {
@@ -25,8 +25,8 @@ class waiting_reason {
   waiting_reason(rest& server, std::string job, time_point now)
       : server_(server), job_(std::move(job)), since_(now) {}
 
-  /// Returns a line to show, or an empty string without a new reason. Starts after a second without
-  /// running closures. Ignores errors.
+  /// Returns a line to show, or an empty string if there is no new reason. Starts after a second
+  /// without running closures. Ignores errors.
   std::string news(job_counts const& c, time_point now);
   /// The ID is empty if no closure is waiting or the query failed.
   explained_closure ask();

@@ -1,4 +1,4 @@
-// The findings of `muster data check`, for terminals and for scripts. One thread.
+// The findings of `muster data check`, for terminals and for scripts. Not thread-safe.
 #pragma once
 
 #include <iosfwd>

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double offset_warned = 2.0, offset_wrong = 60.0;  // seconds
+constexpr double offset_warned = 2.0, offset_wrong = 60.0;  // in seconds
 constexpr std::uint64_t files_wanted = 4'096;
 constexpr std::uint64_t disk_warned = 5ull << 30, disk_short = 512ull << 20;
 constexpr auto days_warned = std::chrono::days(30), days_short = std::chrono::days(7);
@@ -132,7 +132,7 @@ std::chrono::sys_seconds parse_date(std::string const& text) {
   return std::chrono::sys_seconds(std::chrono::seconds(in ? ::timegm(&parts) : 0));
 }
 
-// The header has whole seconds, so the server's clock was within that second.
+// The Date header has whole seconds, so the server's clock was within that second.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered) {
   using seconds = std::chrono::duration<double>;
@@ -245,7 +245,7 @@ findings judge_alerts(json::array const& items, std::string const& url) {
   for (auto const& i : items) {
     auto const command = text_of(i, "command");
     auto const detail = text_of(i, "detail");
-    // A failed job concerns its owner; the server itself is healthy.
+    // A failed job concerns only its owner; the server itself is healthy.
     bool const of_user = text_of(i, "rule").ends_with("-failed");
     bool const grave = text_of(i, "severity") == "error" && !of_user;
     all.push_back({"health", grave ? result::problem : result::warning,

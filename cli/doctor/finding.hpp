@@ -1,5 +1,5 @@
-// Findings of `muster doctor`, and assessment of measured values. Pure, so that tests need no
-// faulty machine.
+// Findings of `muster doctor`, and assessment of measured values. All functions are pure, so that
+// tests need no faulty machine.
 #pragma once
 
 #include <boost/json.hpp>
@@ -20,15 +20,16 @@ enum class result { ok, warning, problem };
 char const* name(result r);
 
 struct finding {
-  // One of "ports", "clock", "files", "disk", "certificate", "token", "version", "health", "etcd".
+  // The check: "ports", "clock", "files", "disk", "certificate", "token", "version", "health" or
+  // "etcd".
   std::string check;
   result is = result::ok;
   std::string text;
-  std::string fix{};  // the exact remedy; can be empty
+  std::string fix{};  // how to fix the problem; can be empty
 };
 using findings = std::vector<finding>;
 
-/// `date` is the Date header, in whole seconds, of a response that was sent between the two times.
+/// `date` is the Date header (whole seconds) of a response that was sent between the two times.
 finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::time_point asked,
                     std::chrono::system_clock::time_point answered);
 /// Parses "Sun, 06 Nov 1994 08:49:37 GMT". Returns the epoch if the text is invalid.
@@ -46,8 +47,8 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// `why` is the text for users; `url` is the URL as given. Unknown failures become findings of
-/// "health".
+/// `why` is the text for users; `url` is the URL that the user gave. Unknown failures become
+/// findings of the check "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 

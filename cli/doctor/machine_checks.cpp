@@ -141,7 +141,7 @@ findings check_https(std::string const& url) {
   if (at.port.empty()) authority += ":443";
   asio::io_context io(1);
   asio::ssl::context context(asio::ssl::context::tls_client);
-  context.set_verify_mode(asio::ssl::verify_none);  // only inspected; nothing is sent
+  context.set_verify_mode(asio::ssl::verify_none);  // the certificate is only inspected
   asio::ssl::stream<tcp::socket> stream(io, context);
   auto failed = connected(io, stream.next_layer(), authority);
   if (failed) return {};  // another check reports the failure

@@ -1,5 +1,5 @@
-// Checks of this machine and the network for `muster doctor`, which change nothing. Used on one
-// thread. Each network check ends after `patience`.
+// Checks of this machine and the network for `muster doctor`, which change nothing. Not
+// thread-safe. Each network check ends after `patience`.
 #pragma once
 
 #include <chrono>

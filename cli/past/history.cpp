@@ -106,7 +106,7 @@ int run_history(history_options& o) {
   }
   print_charts(samples);
   print_stream(stream);
-  // A complete answer ends at most one step before the end of the range.
+  // A complete answer ends at most one step before the range ends.
   auto const asked = o.when.to.empty() ? std::int64_t{0} : moment(server, "--to", o.when.to);
   for (auto const& [answer, what] : {std::pair(&samples, "charts"), std::pair(&stream, "workers")})
     if (asked > 0 && number_of(*answer, "until_ms") < asked) say_if_cut(*answer, what);

@@ -13,7 +13,7 @@ std::string local_time(std::int64_t ms);
 
 /// Returns Unix ms. Accepts an age ("10m"), the most recent "03:12" or "03:12:05",
 /// "2026-11-27T03:12:05" with optional seconds and Z (UTC), and Unix ms.
-/// @throws command_error (usage) that names the flag
+/// @throws command_error (usage) whose message names the flag
 std::int64_t moment(rest& server, std::string const& flag, std::string const& text);
 
 struct time_range {

@@ -16,7 +16,7 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr std::int64_t after_ms = 10'000;  // the report includes events shortly after the end
+constexpr std::int64_t after_ms = 10'000;  // events shortly after the end are included
 
 class gathering {
  public:

@@ -1,5 +1,5 @@
-// Queries a server for the data of reports. Throws as `rest` does if the subject cannot be read.
-// Other missing data is listed in `left_out`.
+// Queries a server for the data of reports. Throws the same errors as `rest` if the subject cannot
+// be read. Other missing data is listed in `left_out`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace muster::cli::postmortem {
 
 constexpr std::size_t logs_max = 64;
-constexpr std::size_t events_max = 200;  // the newest within the report's time
+constexpr std::size_t events_max = 200;  // newest events within the report's time
 constexpr std::size_t events_asked = 10'000;
 
 /// Returns the report. `path` is the path of the program or job; `said` is an additional sentence

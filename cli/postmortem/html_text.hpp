@@ -1,4 +1,4 @@
-// Converts untrusted text to HTML, and formats times and amounts for display. Pure.
+// Converts untrusted text to HTML, and formats times and amounts for display. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace muster::cli::postmortem {
 
 constexpr std::size_t text_bytes_max = 2'000;
 
-/// Writes control characters and directional marks as numbers. Cuts the end of a long text, and
-/// states how much was omitted.
+/// Returns HTML with control characters and directional marks as numbers. Cuts the end of a long
+/// text, and states how much was omitted.
 std::string html(std::string_view text, std::size_t bytes_max = text_bytes_max);
 /// Returns output without colour codes. Cuts the beginning of a long text.
 std::string lines(std::string_view text, std::size_t bytes_max);

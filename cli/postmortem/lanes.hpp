@@ -1,4 +1,4 @@
-// Timelines: lanes of inline SVG above a common axis. Pure.
+// Timelines: lanes of inline SVG above a common axis. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct lane {
   };
   std::string label;        // HTML
   std::vector<bar> bars{};  // later bars cover earlier bars
-  bool first = false;       // preferred if there are too many lanes
+  bool first = false;       // preferred if there are too many lanes to draw
 };
 
 struct chart {
   std::int64_t from = 0, to = 0, units_a_ms = 1;
   std::vector<lane> lanes{};
   std::vector<lane::bar> across{};  // drawn in every lane
-  /// Returns HTML with an axis. `key` explains the colours: "o=succeeded|f=failed".
+  /// Returns HTML with an axis. `key` explains the colours, for example "o=succeeded|f=failed".
   std::string text(std::string_view key) const;
 };
 

@@ -1,5 +1,5 @@
-// The parts of a self-contained HTML file that needs neither scripts nor a server. Pure. The
-// `facts` of a report are one object of REST answers: `about` {url, version, taken_ms, said},
+// The parts of a self-contained HTML file that needs neither scripts nor a server. Pure functions.
+// The `facts` of a report are one object with REST answers: `about` {url, version, taken_ms, said},
 // `events`, `machines`, `left_out` (sentences), and the data of the subject.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace muster::cli::postmortem {
 constexpr std::size_t page_bytes_max = std::size_t{8} << 20;  // further sections are omitted
 constexpr std::size_t rows_max = 512;
 
-/// Formats HTML by the suffix of the key: `…_ms` is a time or a duration, `…bytes` an amount.
-/// Returns an empty string for missing fields, null, and zero times.
+/// Returns HTML, formatted by the suffix of the key: `…_ms` is a time or a duration, `…bytes` is an
+/// amount. Returns an empty string for missing fields, null, and zero times.
 std::string shown(json::value const& object, std::string_view key);
 /// Returns the existing fields of "Title=key|Title=key".
 std::string facts(json::value const& object, std::string_view keys);
-/// `value` is HTML. Without a value, returns an empty string.
+/// Returns HTML for one fact, or an empty string if there is no value. `value` is HTML.
 std::string fact(std::string const& title, std::string const& value);
 /// `keys` lists the columns as "Title=key|Title=key". Returns an empty string for an empty list.
 std::string table(std::string const& title, json::array const& list, std::string_view keys);
@@ -40,8 +40,8 @@ struct page {
   std::string tone;     // tone of the verdict: "bad", "good" or empty
   std::string verdict;  // HTML
   std::vector<section> sections{};
-  /// Returns the whole file: the sections, machines and events of that time, settings, and missing
-  /// data.
+  /// Returns the whole file: the sections, the machines and events in the time range, settings, and
+  /// missing data.
   std::string text(json::value const& facts, std::int64_t from, std::int64_t to,
                    std::string const& settings);
 };

@@ -15,7 +15,7 @@
 namespace muster::cli::postmortem {
 namespace {
 
-constexpr std::int64_t late_ms_min = 1'000;  // above this, a barrier counts as late
+constexpr std::int64_t late_ms_min = 1'000;  // a barrier counts as late above this value
 
 using ranks_of_logs = std::set<std::int64_t>;
 

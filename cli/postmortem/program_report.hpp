@@ -1,6 +1,6 @@
 // The report on a program. In addition to the members in page.hpp, its `facts` contain `program`,
 // `attempts` as returned by GET …/attempts/N, oldest first, `ranks` of the last attempt, `stacks`
-// of running ranks, and `logs` {rank, task, log, why}. Pure.
+// of running ranks, and `logs` {rank, task, log, why}. Pure functions.
 #pragma once
 
 #include <string>

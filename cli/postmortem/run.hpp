@@ -1,6 +1,6 @@
 // The report on a run of a cluster. In addition to the members in page.hpp, its `facts` contain the
-// `cluster`, its `run` (the current generation or an earlier one) and, for the current one,
-// `stragglers`. Pure.
+// `cluster`, its `run` (the current or an earlier generation) and, for the current generation,
+// `stragglers`. Pure functions.
 #pragma once
 
 #include <string>

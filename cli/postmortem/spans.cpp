@@ -11,7 +11,7 @@ bool spans::read(std::string_view line) {
   if (line.ends_with(',')) line.remove_suffix(1);
   boost::system::error_code error;
   auto const e = json::parse(json::string_view(line.data(), line.size()), error);
-  if (error || !e.is_object()) return true;  // the first and the last line
+  if (error || !e.is_object()) return true;  // first or last line
   auto const process = text_of(e, "pid"), thread = process + " " + text_of(e, "tid");
   auto name = text_of(field_of(e, "args"), "name");
   if (text_of(e, "name") == "process_name") names_[process] = name;

@@ -1,5 +1,5 @@
 // Executions of a job's closures, from GET /api/v1/jobs/{id}/trace: a timeline, and sums by
-// function and worker. Pure.
+// function and worker.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ constexpr std::size_t spans_max = 200'000;
 
 class spans {
  public:
-  /// Returns false at the limit; this and further lines are omitted.
+  /// Returns false at the limit; this line and all further lines are omitted.
   bool read(std::string_view line);
   bool empty() const { return all_.empty(); }
 
@@ -30,7 +30,7 @@ class spans {
     std::int64_t from_us, took_us;
     shade of;
   };
-  std::map<std::string, std::string> names_;  // includes processes and threads, by number
+  std::map<std::string, std::string> names_;  // keyed by number; includes processes and threads
   std::vector<span> all_;
 };
 

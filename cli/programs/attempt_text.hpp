@@ -1,4 +1,4 @@
-// Details of a program attempt as text for users. Pure.
+// Details of a program attempt as text for users. Pure functions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The directory in which a program runs: packed, and uploaded unless the server has it. Main
-// thread.
+// The directory in which a program runs. It is packed, and uploaded unless the server has it. Used
+// on the main thread.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ class code_upload {
   /// @throws command_error (usage) if it cannot be packed
   explicit code_upload(std::string const& directory);
 
-  /// Returns the SHA-256 in 64 hexadecimal digits.
+  /// Returns the SHA-256 as 64 hexadecimal digits.
   std::string const& hash() const { return hash_; }
-  /// Submits a program whose `upload` is this directory. Throws as `rest` does.
+  /// Submits a program whose `upload` is this directory. Throws the same errors as `rest`.
   json::value submit(rest& server, std::string const& body, bool once) const;
 
  private:

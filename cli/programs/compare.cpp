@@ -117,7 +117,7 @@ json::array settings_that_differ(json::value const& a, json::value const& b) {
   return rows;
 }
 
-// Shortens the common beginning, because a table cuts the end, where commands differ.
+// Shortens the common beginning. A table would otherwise cut the end, where the commands differ.
 void begin_near_difference(std::string& a, std::string& b) {
   constexpr std::size_t before = 16;
   auto const same = static_cast<std::size_t>(

@@ -1,5 +1,5 @@
 // Compares the duration, progress, late hosts and settings of two programs or attempts. Uses only
-// data of the server. Main thread.
+// the server's data. Used on the main thread.
 #pragma once
 
 #include <string>

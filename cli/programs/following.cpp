@@ -45,7 +45,7 @@ class follower {
         explain(attempt);
         return end(program);
       }
-      // Many ranks need longer pauses, because each needs a query.
+      // Many ranks need longer pauses, because each rank needs a query.
       if (left == rank_log_reader::left::waiting) rest_for(300ms + 10ms * ranks.size());
     }
   }

@@ -72,7 +72,7 @@ void give(json::object& groups, std::string const& flag, char const* member,
         if (members.is_null()) members.emplace_object();
         auto const key = of_one ? name.substr(colon + 1) : name;
         if (of_one && what == json::value(0u))
-          members.as_object().erase(key);  // excludes the type from the value for all types
+          members.as_object().erase(key);  // so that the value for all types excludes this type
         else
           members.as_object()[key] = what;
       }

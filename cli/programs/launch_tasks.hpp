@@ -1,4 +1,5 @@
-// The flags for a program's ranks: the number of each type, and their requirements. Main thread.
+// The flags for a program's ranks: the number of each type, and their requirements. Used on the
+// main thread.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace muster::cli {
 
 struct launch_tasks {
   std::optional<std::string> tasks;            // "8", "2-8", "worker=8,ps=2"
-  std::string nproc;                           // "8"; with --nnodes, for each host
-  std::optional<std::uint32_t> gpus;           // for each rank
-  std::vector<std::string> resources, labels;  // "gpu=4", or for one type "worker:gpu=4"
-  std::vector<std::string> commands;           // "ps=python ps.py", run by a shell
+  std::string nproc;                           // such as "8"; with --nnodes, for each host
+  std::optional<std::uint32_t> gpus;           // number for each rank
+  std::vector<std::string> resources, labels;  // such as "gpu=4", or "worker:gpu=4" for one type
+  std::vector<std::string> commands;           // such as "ps=python ps.py", which a shell runs
 };
 
 /// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without these flags, the
@@ -26,7 +27,7 @@ std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes)
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 
-/// @throws command_error (usage) that names the wrong flag
+/// @throws command_error (usage) whose message names the wrong flag
 json::object tasks_json(launch_tasks const& given);
 bool all_have_commands(json::object const& tasks);
 

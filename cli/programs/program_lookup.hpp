@@ -1,4 +1,4 @@
-// Finds programs on the server and describes them. Main thread.
+// Finds programs on the server and describes them. Used on the main thread.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace muster::cli {
 
 /// Returns "/api/v1/programs/ID" of the program with this ID, or of the newest program with this
-/// name. Throws as find_target().
+/// name. Throws the same errors as find_target().
 std::string path_of_program(rest& server, std::string const& name_or_id);
 
 /// Returns "rank 3", or "rank 3 (ps:0)" if its task is not worker:3. Without a number, returns the

@@ -98,7 +98,7 @@ bool rank_log_reader::look(rank& r, std::int64_t number, bool over) {
   if (auto const task = text_of(piece, "task"); !task.empty())
     r.label = rank_label(static_cast<std::uint64_t>(number), task);
   bool const complete = is_true(piece, "complete");
-  if (!is_true(piece, "known")) {  // the log has not begun, or never did
+  if (!is_true(piece, "known")) {  // the log has not begun, or never began
     r.complete = (over && complete) || asked_.once;
     return false;
   }

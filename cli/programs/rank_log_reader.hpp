@@ -1,5 +1,6 @@
 // Prints the output of a program's ranks as lines that begin with the rank. Includes attempts that
-// begin and end between two queries. A terminal also shows incomplete lines. Main thread.
+// begin and end between two queries. A terminal also shows incomplete lines. Used on the main
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 namespace muster::cli {
 
 struct rank_logs_asked {
-  std::int64_t attempt = 0;            // first to read; 0 means the last
+  std::int64_t attempt = 0;            // attempt to read first; 0 means the last attempt
   std::optional<std::int64_t> rank{};  // if not set, all ranks are printed
   bool one_attempt = false;
   bool once = false;
@@ -32,7 +33,7 @@ class rank_log_reader {
     waiting,  // a later query may return more
     nothing   // complete, or the remaining output is unavailable
   };
-  /// Prints new output. `program` and `ranks` are answers of the server; query `program` first.
+  /// Prints new output. `program` and `ranks` are the server's answers; query `program` first.
   left look(json::value const& program, json::array const& ranks);
   void begin_row() { printer_.end(); }
   /// Prints incomplete lines that will not be completed.
@@ -60,15 +61,15 @@ class rank_log_reader {
   std::string const path_;
   rank_logs_asked const asked_;
   std::int64_t attempt_;
-  std::optional<std::int64_t> count_{};  // number of ranks, unless it is the last attempt
+  std::optional<std::int64_t> count_{};  // number of ranks; not set for the last attempt
   int polls_after_end_ = 0;              // queries since the attempt ended
   line_printer printer_;
   std::map<std::int64_t, rank> ranks_;
   std::string why_, missing_;
 };
 
-/// Prints the output of one rank or all ranks, of one attempt or the last. With `follow`, continues
-/// until the program or the given attempt ends.
+/// Prints the output of one rank or all ranks, from one attempt or the last attempt. With `follow`,
+/// continues until the program or the given attempt ends.
 /// @throws request_error if the rank or the attempt does not exist
 void print_program_logs(rest& server, std::string const& path, std::optional<std::uint32_t> rank,
                         std::optional<std::uint32_t> attempt, bool follow);

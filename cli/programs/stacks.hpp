@@ -1,4 +1,4 @@
-// Stacks of ranks as text for users. Pure.
+// Stacks of ranks as text for users. Pure functions.
 #pragma once
 
 #include <string>

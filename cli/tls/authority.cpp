@@ -24,7 +24,7 @@ constexpr std::size_t name_bytes_max = 64;
 constexpr std::size_t hosts_max = 100;
 constexpr std::size_t host_bytes_max = 253;
 constexpr long day = 24 * 60 * 60;
-constexpr long clock_skew = 60 * 60;  // tolerates machines whose clocks are behind
+constexpr long clock_skew = 60 * 60;  // allows for machines whose clocks are behind
 
 using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
@@ -79,7 +79,7 @@ bool add(X509* to, X509* issuer, int what, std::string const& value) {
 bool set_serial(X509* c) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
-  // The number is positive and always has the same length.
+  // This makes the number positive and its length constant.
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);
   std::unique_ptr<BIGNUM, freed_by<BN_free>> const n(BN_bin2bn(bytes, sizeof bytes, nullptr));
   return n && BN_to_ASN1_INTEGER(n.get(), X509_get_serialNumber(c)) != nullptr;

@@ -256,7 +256,7 @@ std::vector<std::string> lines_of(frame const& f, rates const& r, view_options c
   auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);
   auto programs = program_lines(f);
   auto left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
-  auto const ours = std::min(programs.size(), left / 3);  // all other rows have at least two thirds
+  auto const ours = std::min(programs.size(), left / 3);  // leaves two thirds for the other rows
   left -= ours;
   auto const room =
       std::min(closures.size(), std::max(left / 2, left - std::min(left, tasks.size())));

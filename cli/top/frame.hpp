@@ -1,4 +1,4 @@
-// A snapshot of a server, as `muster top` shows it. Rendering is pure.
+// A snapshot of a server, as `muster top` shows it. The rendering functions are pure.
 #pragma once
 
 #include <chrono>
@@ -29,10 +29,11 @@ json::object to_json(frame const& f);
 enum class order { task, running, rate, failed };
 order after(order o);
 
-/// Rates between frames, by incarnation, so that the rate of a replaced task starts again.
+/// Rates between frames. They are stored by incarnation, so that the rate of a replaced task starts
+/// again.
 class rates {
  public:
-  /// Returns closures that a task finishes per second; negative if not known yet.
+  /// Returns the closures that a task finishes per second; negative if unknown.
   double of(json::value const& task) const;
   void take(frame const& f);
 
@@ -49,7 +50,7 @@ struct view_options {
   order sorted = order::task;
   std::size_t width = std::string::npos, height = std::string::npos;
   std::string url;
-  std::string away;  // why there is no newer frame; can be empty
+  std::string away;  // reason why there is no newer frame; can be empty
 };
 
 /// Returns at most `height` lines of at most `width` columns, without line ends.

@@ -1,4 +1,5 @@
-// Uses escape sequences that all current terminals support (ECMA-48, and xterm's alternate screen).
+// Uses only escape sequences that all current terminals support (ECMA-48, and xterm's alternate
+// screen).
 #include "cli/top/terminal.hpp"
 
 #include <poll.h>

@@ -1,6 +1,7 @@
-// The terminal during `muster top`: alternate screen, single keys, signals as events. The terminal
-// is restored however the program ends. One object in a process, created before the first thread so
-// that no other thread receives the signals. Main thread, except wake().
+// The terminal during `muster top`. It provides the alternate screen, single keys, and signals as
+// events. The terminal is restored however the program ends. A process has one object, which must
+// be created before the first thread, so that no other thread receives the signals. Used on the
+// main thread, except for wake().
 #pragma once
 
 #include <termios.h>
@@ -24,12 +25,12 @@ class terminal {
   struct heard {
     event what = event::redraw;
     char key = 0;
-    int signal = 0;  // set for `stopped`
+    int signal = 0;  // signal number; set for `stopped`
   };
   /// Waits for a key, a signal or wake(), without a deadline. Handles SIGTSTP: restores the
   /// terminal until the program continues.
   heard wait();
-  /// Can be called on any thread.
+  /// Wakes wait(). Thread-safe.
   void wake();
 
   struct size {

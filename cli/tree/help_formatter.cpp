@@ -1,4 +1,4 @@
-// Counts columns in characters. Every character of the help is one column wide.
+// Columns are counted in characters, because every character of the help is one column wide.
 #include "cli/tree/help_formatter.hpp"
 
 #include <sys/ioctl.h>

@@ -7,7 +7,7 @@
 
 namespace muster::cli {
 
-/// Returns the width of the terminal on stdout, at most 100; 100 without a terminal.
+/// Returns the width of the terminal on stdout, at most 100; returns 100 without a terminal.
 std::size_t help_columns();
 
 /// Wraps `text` to `columns`, with all but the first line indented. `at` is the number of columns

@@ -1,5 +1,5 @@
-// The command line as data from CLI11's tree, and the completion scripts and man pages generated
-// from it. Pure.
+// The command line as data from CLI11's tree, and completion scripts and man pages generated from
+// this data. Pure functions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,15 +21,15 @@ struct option_info {
 struct command_info {
   std::vector<std::string> path;  // "bench", "kv"; empty for the program itself
   std::string about, footer;
-  std::string group;  // heading among its siblings
+  std::string group;  // heading in the parent's help
   std::vector<option_info> options, positionals;
   std::vector<command_info> below;
 };
 
-/// Returns the whole program, without hidden commands.
+/// Returns all commands except hidden commands.
 command_info read_tree(CLI::App const& app);
 
-/// Returns a command, then all commands below it.
+/// Returns a command, then all of its subcommands.
 std::vector<command_info const*> all_verbs(command_info const& top);
 
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");

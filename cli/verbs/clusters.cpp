@@ -28,7 +28,7 @@ std::string agents_in_short(json::value const& tasks) {
     if (n == 0) return;
     text += (text.empty() ? "" : ", ") + with_thousands(n) + " " + std::string(state);
   };
-  // Some tasks that count as connected may not have reported since a restart.
+  // Some tasks that count as connected may not have reported since the server restarted.
   auto const unheard = count_of(tasks, "unheard");
   add(count_of(tasks, "connected") - std::min(unheard, count_of(tasks, "connected")), "connected");
   add(unheard, "not reconnected since the restart");
@@ -70,7 +70,7 @@ std::string how_told(std::string const& delivery) {
              : delivery;
 }
 
-// Returns the rules that differ from the usual rules.
+// Returns the rules that differ from the default rules.
 std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };

@@ -1,4 +1,4 @@
-// muster data: maintains the stored data of a server, in a directory or in etcd, without a server.
+// muster data: maintains a server's stored data, in a directory or in etcd, while no server runs.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -29,7 +29,7 @@ struct data_options {
   std::optional<std::string> kind, cluster;
   std::optional<std::uint64_t> limit;
   bool dry_run = false, drop = false;
-  server::shared_store store;  // access to etcd, whose address is an argument
+  server::shared_store store;  // access to etcd; an argument contains the address
 };
 
 std::sig_atomic_t volatile broken_off = 0;
@@ -134,8 +134,8 @@ journal::entry_kind const* kind_wanted(parsed_action const& words, data_options 
   throw words.wrong("--kind " + *o.kind + " is not one of " + known_kinds());
 }
 
-/// Returns whether the reader is still reading.
-/// @throws command_error if output was lost, for example on a full disk
+/// Returns whether the reader is still reading. @throws command_error if output was lost, for
+/// example on a full disk
 bool is_read(std::ostream& out) {
   if (out) return true;
   if (errno == EPIPE) return false;
@@ -285,7 +285,7 @@ int run_data(data_options& o) {
       {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}, {"repair", 2}});
   if ((o.dry_run || o.drop) && words.action() != "repair")
     throw words.wrong("--dry-run and --drop are for 'muster data repair'");
-  server::raise_file_limit();  // each file of the directory is kept open
+  server::raise_file_limit();  // each file in the directory is kept open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
   if (words.action() == "compact") return compact(words, o);

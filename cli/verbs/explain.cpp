@@ -79,7 +79,7 @@ int run_explain(explain_options& o) {
   if (what.kind == target::program) return explain_program(server, o);
   if (what.kind == target::object || what.kind == target::task)
     return explain_state(server, o, what);
-  // A value has the number of its closure.
+  // A value's ID has the number of its closure's ID.
   auto const closure = what.kind == target::value ? "cl_" + o.id.substr(3) : o.id;
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(closure) + "/explain");
   if (!printed_as_json(o.output, answer))

@@ -23,7 +23,8 @@ int print_help(help_options& o) {
     before += (before.empty() ? "" : " ") + at->get_name();
     at = named.front();
   }
-  // For the program itself, CLI11 would print the help of the parsed command, which is `help`.
+  // For the program itself, CLI11 would print the help of the command that was parsed, which is
+  // `help`.
   std::cout << at->get_formatter()->make_help(
       at, before.empty() ? at->get_name() : before + " " + at->get_name(),
       CLI::AppFormatMode::Normal);

@@ -1,5 +1,5 @@
-// muster jobs, cancel and retry: lists jobs or shows one; cancels a job or a closure; submits the
-// failed and cancelled closures of a job as a new job.
+// muster jobs, cancel and retry: lists jobs or shows one job; cancels a job or a closure; submits
+// the failed and cancelled closures of a job as a new job.
 #include <algorithm>
 #include <iostream>
 
@@ -54,8 +54,8 @@ std::string kind_of(json::value const& job) {
          (is_true(holding, "detached") ? " after its last closure" : " without a client");
 }
 
-// Returns functions with their numbers of closures, largest first. The graph lists few closures
-// individually, and many by function.
+// Returns functions with their numbers of closures, largest number first. The graph lists few
+// closures individually, and many by function.
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
   std::vector<std::pair<std::uint64_t, std::string>> counted;
@@ -139,7 +139,7 @@ int cancel(cancel_options& o) {
   auto const known = server.get(what.path);
   auto const before = text_of(known, "state");
   bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
-  // The server refuses to cancel a program that has ended; a job accepts it.
+  // The server refuses to cancel a program that has ended, but accepts this for a job.
   auto const answer =
       ended && what.kind == target::program ? known : server.post(what.path + "/cancel", {});
   if (o.output == output_format::table && ended)
@@ -154,7 +154,8 @@ struct failed_jobs : server_options {
   std::string name, cluster;
 };
 
-// Throws if the server did not answer, because it would not answer for the next job either.
+// Throws if the server did not answer, because it would not answer requests for further jobs
+// either.
 void report_not_retried(request_error const& why, std::string const& job) {
   if (why.end().status == 0) throw why;
   std::cerr << job << " was not retried: " << why.what() << '\n';

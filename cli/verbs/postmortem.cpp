@@ -24,11 +24,11 @@ struct postmortem_options {
 
 struct found {
   std::string path{}, id{};
-  std::size_t others = 0;  // older subjects with this name
+  std::size_t others = 0;  // number of older subjects with this name
 };
 
-// Finds the subject by its ID, otherwise the newest subject with this name. `all` is a path such as
-// /api/v1/programs, whose answers contain `key`.
+// Finds the subject with this ID, or else the newest subject with this name. `all` is a path such
+// as /api/v1/programs, whose answers contain `key`.
 std::optional<found> find(rest& server, std::string const& all, std::string const& key,
                           postmortem_options const& o) {
   auto const direct = all + "/" + percent_encoded(o.name);

@@ -153,7 +153,7 @@ int run_proxy(proxy_options& o) {
     spdlog::info("stopping on {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
     relay.stop();
     boost::system::error_code ignored;
-    signals.clear(ignored);  // a second signal ends the process
+    signals.clear(ignored);  // so that a second signal ends the process
   });
   relay.start();
   io.run();

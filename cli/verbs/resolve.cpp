@@ -23,9 +23,9 @@ struct resolve_options {
   std::string kind;
   bool task = false, master = false, wait = false, watch = false;
   bool health = false, wait_healthy = false, accelerators = false, coordinator = false;
-  std::string of_task;  // "worker:1", "worker" or ":1"; empty for this process's own task
+  std::string of_task;  // such as "worker:1", "worker" or ":1"; empty for this process's own task
   std::string rpc_layer;
-  std::string devices;  // a file with device names, or "-"
+  std::string devices;  // a file that contains device names, or "-"
   duration timeout = std::chrono::minutes(5);
   duration interval = std::chrono::seconds(30);
   output_format output = output_format::json;
@@ -38,7 +38,7 @@ std::chrono::milliseconds in_ms(duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d);
 }
 
-/// Calls `ask`; with --wait, repeats the call while a retry may help.
+/// Calls `ask`. With --wait, repeats the call as long as a retry may help.
 template <class Ask>
 auto asked(resolve_options const& o, Ask ask) {
   using clock = std::chrono::steady_clock;
@@ -141,7 +141,7 @@ found_coordinator leading_task(cluster_spec const& spec) {
 }
 
 /// Prints the API's information about a TPU. Returns exit_failed unless the TPU is READY and
-/// HEALTHY. Throws as health_of().
+/// HEALTHY. Throws the same errors as health_of().
 exit_status print_health(cluster_resolver& resolver, output_format output) {
   auto const health = health_of(resolver);
   json::value const told(health.told);
@@ -157,7 +157,8 @@ exit_status print_health(cluster_resolver& resolver, output_format output) {
   return health.is_healthy ? exit_ok : exit_failed;
 }
 
-/// Reads device names, one per line. Throws cluster_error missing if the file cannot be read.
+/// Reads device names, one per line. Throws cluster_error with code `missing` if the file cannot be
+/// read.
 std::vector<std::string> read_devices(std::string const& path) {
   std::ifstream file;
   if (path != "-") file.open(path);
@@ -169,8 +170,8 @@ std::vector<std::string> read_devices(std::string const& path) {
   return names;
 }
 
-/// Prints the number of devices of each kind, such as {"TPU": 8}. For a TPU, counts one host;
-/// otherwise counts the chosen task, or all tasks.
+/// Prints the number of devices of each kind, such as {"TPU": 8}: of one host for a TPU, otherwise
+/// of the chosen task or all tasks.
 exit_status print_accelerators(cluster_resolver& resolver, resolve_options const& o) {
   auto const output = o.output;
   if (!o.devices.empty())
@@ -187,7 +188,7 @@ exit_status print_accelerators(cluster_resolver& resolver, resolve_options const
 }
 
 /// Prints the coordinator that runs next to a TPU, or else the leading task: ps 0, chief 0 or
-/// worker 0. Throws cluster_error missing if there is no such task.
+/// worker 0. Throws cluster_error with code `missing` if there is no leading task.
 exit_status print_coordinator(cluster_resolver& resolver, output_format output) {
   auto const beside = coordinator_beside_tpu(resolver);
   auto const found = beside ? *beside : leading_task(resolver.cluster_spec());

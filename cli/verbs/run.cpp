@@ -46,8 +46,8 @@ struct run_options {
 class declaration {
  public:
   /// Declares the cluster with its training tasks, each of which connects as an agent. If `store`
-  /// is "server", the server provides a TCPStore. If it is empty, the server does so only if its
-  /// main cluster has a TCPStore.
+  /// is "server", the server provides a TCPStore. If `store` is empty, the server provides a
+  /// TCPStore only if its main cluster has one.
   /// @throws command_error
   declaration(rest_options run_options, std::string name, cluster_spec const& spec,
               std::string const& store)
@@ -94,8 +94,8 @@ class declaration {
   std::string name_, address_, store_;
 };
 
-// Returns the server in the environment. Inside another run, the variable applies only to that
-// run's tasks and is ignored.
+// Returns the server that the environment variable names. Inside another run, the variable applies
+// only to that run's tasks and is ignored.
 std::string server_of_environment() {
   auto const* server = std::getenv("MUSTER_COORDINATOR");
   return server && !std::getenv("MUSTER_TASK_TYPE") ? server : "";
@@ -167,7 +167,7 @@ void check_size(launch::plan_request const& p, run_cluster const& c) {
                                         std::to_string(launch::processes_max));
 }
 
-// Chooses new ports for each start, because the ports of the previous start may still be in use.
+// Chooses new ports for each start, because the previous start's ports may still be in use.
 void choose_ports(run_options const& o, launch::plan_request& p, run_cluster const& c) {
   if (p.own) return;
   auto const workers = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : 0;

@@ -159,8 +159,8 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
   add_pages(verb, c.web);
 }
 
-// The environment variable of the repeatable flag --cluster contains several clusters, separated by
-// spaces.
+// The flag --cluster is repeatable. Its environment variable contains several clusters, separated
+// by spaces.
 void add_clusters(CLI::App& verb, server::configuration& c) {
   auto const take = [&c](std::vector<std::string> const& given) {
     c.clusters.clear();
@@ -326,7 +326,8 @@ void add_limits(CLI::App& verb, server::configuration& c) {
 
 constexpr char limits_group[] = "Limits", advanced_group[] = "Advanced";
 
-// The groups of flags in --help. All other flags are in the group of limits or of advanced flags.
+// The groups of flags in --help. Flags that are not listed belong to the group of limits or of
+// advanced flags.
 constexpr std::pair<char const*, char const*> groups[] = {{"--grpc", "Network"},
                                                           {"--http", "Network"},
                                                           {"--ready-file", "Network"},

@@ -1,5 +1,5 @@
-// muster stack-reader: workers start it to name the frames of their ranks' stacks. The help omits
-// this command, because users do not run it.
+// muster stack-reader: names the frames of ranks' stacks for a worker, which starts this command.
+// The help omits the command, because users do not run it.
 #include <unistd.h>
 
 #include "cli/command.hpp"

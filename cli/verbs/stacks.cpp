@@ -1,5 +1,5 @@
-// muster stacks: prints the stacks of a worker's process, given as a task or as a closure that it
-// runs.
+// muster stacks: prints the stacks of a worker's process. The argument is a task, or a closure that
+// the worker runs.
 #include "cli/programs/stacks.hpp"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// The etcd access flags of `serve`, `data` and `token`, and errors of the latter two.
+// The etcd access flags of `serve`, `data` and `token`, and the errors of `data` and `token`.
 #pragma once
 
 #include <unistd.h>
@@ -22,8 +22,8 @@ inline void add_store_access(CLI::App& verb, server::shared_store& s) {
             "Password of the user in --store: the file's first line");
 }
 
-/// `text` has the form of --store.
-/// @throws command_error for wrong usage, or if a file cannot be read
+/// `text` has the form of --store. @throws command_error if `text` is invalid or a file cannot be
+/// read
 inline server::journal::etcd::access store_access(std::string const& text, server::shared_store s) {
   auto where = server::journal::etcd::parse_address(text);
   if (!where) throw command_error(exit_usage, for_terminal(where.error().message));
@@ -35,7 +35,7 @@ inline server::journal::etcd::access store_access(std::string const& text, serve
   return std::move(*a);
 }
 
-/// Returns a usage error for a refused operation, otherwise a failure.
+/// Returns a usage error if the operation was refused, otherwise a failure.
 inline command_error problem(muster::status const& s) {
   return {s.code == code::failed_precondition ? exit_usage : exit_failed, for_terminal(s.message)};
 }
@@ -46,8 +46,8 @@ T value_or_throw(muster::result<T> r) {
   return std::move(*r);
 }
 
-/// The returned callback ends the process when another process becomes the leader of etcd, because
-/// nothing must be written after that.
+/// Returns a callback that ends the process when another process becomes the leader of etcd,
+/// because this process must then write nothing.
 inline auto on_leadership_lost(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": aborted because " << why << std::endl;

@@ -72,7 +72,7 @@ void print_results_until(std::atomic<bool> const& unwanted, submit_options const
       });
       ++next;
     }
-    return std::cout.good() && !unwanted;  // the reader of our output may have exited
+    return std::cout.good() && !unwanted;  // false if the reader of our output has exited
   };
   bool whole = false;
   while (!whole && !unwanted && std::cout)
@@ -116,9 +116,10 @@ void print_lines(rest& server, std::string const& id, submit_options const& o,
   }
 }
 
-/// Returns the last state of the job. Two loops, each with its own connection, share the screen: a
-/// second thread prints results to stdout in schedule order, and this thread prints log lines and
-/// the bar to stderr. Throws as wait_for_job(), or if the server became unavailable.
+/// Returns the last state of the job. Two loops, each with its own connection, share the screen. A
+/// second thread prints results to stdout in schedule order; this thread prints log lines and the
+/// bar to stderr. Throws the same errors as wait_for_job(), or an error if the server became
+/// unavailable.
 json::value follow_job(rest& server, std::string const& id, submit_options const& o,
                        wait_limit const& limit) {
   screen shared(o.quiet);

@@ -1,5 +1,5 @@
-// muster task-launcher: workers start it to run a program's ranks. The help omits this command,
-// because users do not run it.
+// muster task-launcher: runs a program's ranks for a worker, which starts this command. The help
+// omits the command, because users do not run it.
 #include "cli/command.hpp"
 #include "launch/ranks/rank_launcher.hpp"
 

@@ -1,4 +1,5 @@
-// muster tls: creates a private authority and its certificates, for clusters without their own.
+// muster tls: creates a private authority and its certificates, for clusters that have no
+// certificates.
 #include <iostream>
 
 #include "base/text.hpp"

@@ -15,7 +15,7 @@ namespace {
 struct token_options : server_options {
   std::vector<std::string> words;
   std::string data_dir, store, role, name;
-  server::shared_store access;  // access to etcd, whose address is in `store`
+  server::shared_store access;  // access to etcd; `store` contains the address
   std::vector<std::string> clusters;
   std::optional<duration> expires;
   bool allow_exec = false;

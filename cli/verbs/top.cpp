@@ -39,7 +39,7 @@ class asker {
     std::optional<top::frame> frame;
     top::rates rates;
     std::string away;
-    std::optional<command_error> never;  // set if there was no frame at all
+    std::optional<command_error> never;  // set if no frame was ever received
   };
   seen now() const {
     std::lock_guard const lock(mutex_);
@@ -89,7 +89,7 @@ int run_once(top_options& o) {
   return exit_ok;
 }
 
-// Exits without joining the thread, because a query may still take seconds and its answer is not
+// Exits without joining the thread, because a pending query may take seconds and its answer is not
 // needed.
 [[noreturn]] void leave(top::terminal& screen, int signal) {
   screen.give_back();

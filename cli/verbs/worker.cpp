@@ -31,7 +31,7 @@ std::atomic<muster::worker*> running = nullptr;
 std::atomic<int> signals = 0;
 
 // The first signal lets running closures finish. The second signal makes the worker exit without
-// them. The third signal ends the process, because a function is not responding.
+// waiting for closures. The third signal ends the process, in case a function is not responding.
 extern "C" void on_stop_signal(int) {
   if (signals.fetch_add(1) >= 2) ::_exit(exit_failed);
   if (auto* w = running.load()) w->stop();
@@ -48,7 +48,7 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
   return resources;
 }
 
-// Replaces the library's option name in an error by the flag.
+// Replaces the library's option name in an error message by the flag's name.
 std::string with_flag(std::string const& what) {
   constexpr std::string_view option = "worker_options.", servers = "servers: ";
   if (!what.starts_with(option)) return what;

@@ -1,4 +1,4 @@
-// The flags of `muster worker` about programs. Main thread.
+// The flags of `muster worker` about programs. Used on the main thread.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct program_flags {
 void add_program_flags(CLI::App& verb, program_flags& flags);
 
 /// Returns null if programs are not allowed.
-/// @throws command_error (usage) that names the wrong flag
+/// @throws command_error (usage) whose message names the wrong flag
 std::unique_ptr<rank_side> rank_side_of(program_flags const& flags, worker_options const& worker);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// Parses line by line. Only a list in brackets can span several lines.
+// Files are parsed line by line. Only a list in brackets can span several lines.
 #include "cli/words/config_file.hpp"
 
 #include <absl/strings/str_replace.h>
@@ -104,7 +104,7 @@ class config_reader {
         wrong("'[' begins a list, but the ']' at its end is missing");
       }
       if (brackets && left_.front() == ']') {
-        // The setting has an empty value, which differs from unset.
+        // An empty value differs from a missing setting.
         if (values.empty()) values.emplace_back();
         break;
       }

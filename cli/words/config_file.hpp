@@ -1,5 +1,5 @@
 // A configuration file in a subset of TOML. For compatibility, strings need no quotes. Errors
-// contain the file and the line. One thread.
+// contain the file and the line. Not thread-safe.
 #pragma once
 
 #include <istream>
@@ -17,7 +17,7 @@ struct config_value {
 
 struct config_file {
   std::string path;
-  /// By section (empty at the top) and key.
+  /// Settings by section (empty at the top) and key.
   std::map<std::pair<std::string, std::string>, config_value> settings;
 
   config_value const* find(std::string const& section, std::string const& key) const;
@@ -25,12 +25,12 @@ struct config_file {
 };
 
 /// Tables and keys must not be repeated.
-/// @throws command_error (usage) that contains the file and the line
+/// @throws command_error (usage) whose message contains the file and the line
 config_file parse_config(std::istream& text, std::string const& path);
-/// Reads at most 1 MiB. For an empty path, returns no settings.
+/// Reads at most 1 MiB. If the path is empty, returns no settings.
 config_file read_config(std::string const& path);
 
-/// The inverse of parse_config() for a value.
+/// Returns a value as text that parse_config() can read.
 std::string config_text(std::string const& value);
 
 }  // namespace muster::cli

@@ -26,7 +26,7 @@ std::string with_flags(CLI::App const& verb, std::string const& text, std::strin
   std::string flag, rest, member;
   auto members = std::istringstream(field);
   while (std::getline(members, member, '.')) {
-    // A task type's own flags are more specific than --tasks.
+    // A flag for one task type is more specific than --tasks.
     auto const found = flag.empty() || flag == "--tasks" ? flag_of(verb, member) : "";
     if (found.empty()) {
       rest += (rest.empty() ? "" : ".") + member;

@@ -1,4 +1,4 @@
-// Replaces member names by flags in the server's messages. Pure.
+// Replaces member names by flags in the server's messages. Pure functions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 namespace muster::cli {
 
 /// Converts "tasks.worker.resources.gpu: expected 1" about `field` to "--resource gpu: expected 1"
-/// if the command has the flag. Returns other text unchanged.
+/// if the command has this flag. Returns any other text unchanged.
 std::string with_flags(CLI::App const& verb, std::string const& text, std::string const& field);
 
 }  // namespace muster::cli

@@ -1,5 +1,5 @@
 // Validators for flag values. Their messages describe the error and the expected value in one line.
-// Pure; any thread.
+// Pure functions.
 #pragma once
 
 #include <CLI/CLI.hpp>
