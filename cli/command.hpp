@@ -24,7 +24,7 @@ enum exit_status : int {
   exit_unreachable = 3,  // no server answers at the address
 };
 
-/// Error for which main() prints one line to stderr and exits with this status.
+/// An error that main() prints as one line to stderr before it exits with this status.
 class command_error : public std::runtime_error {
  public:
   command_error(exit_status status, std::string const& line)

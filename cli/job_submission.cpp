@@ -31,7 +31,7 @@ std::string key_of_its_own() {
 }
 
 json::object job_body(job_request const& request) {
-  // The default is sent explicitly, so that repeated requests of other versions are equal.
+  // The default is sent explicitly, so that repeated requests from other versions are equal.
   json::object body{{"on_error", "fail_fast"}};
   for (auto const& [name, value] : request.job.body()) body[name] = value;
   if (auto options = request.options.body(); !options.empty()) body["options"] = std::move(options);

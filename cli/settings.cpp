@@ -169,8 +169,8 @@ std::set<CLI::Option const*> given_options(CLI::App const& verb) {
   return given;
 }
 
-/// Fills options from the environment, then from the file. Ignores a value that an option of an
-/// earlier source excludes. `section` is the command's name; for `bench kv` it is "bench".
+/// Fills options from the environment, then from the file. Ignores a value if an option from an
+/// earlier source excludes it. `section` is the command's name; for `bench kv` it is "bench".
 void complete(CLI::App& verb, std::string const& section, config_file const& f) {
   bool const shared = verb.get_name() == section;
   auto const fill_from = [&verb](auto const& source) {

@@ -4,7 +4,7 @@
 // applies to every command that has the flag. In the file it is `ready-file` under [serve], or at
 // the top for all commands. Commands in which --cluster or --task has another meaning ignore the
 // common variable. Subcommands (`bench kv`) use the section and variables of their command:
-// MUSTER_BENCH_SECONDS. This order replaces CLI11's own, in which the file precedes the
+// MUSTER_BENCH_SECONDS. This order replaces CLI11's order, in which the file precedes the
 // environment.
 #pragma once
 

@@ -1,6 +1,6 @@
 # muster_embed_dashboard(TARGET): builds the dashboard with npm if MUSTER_DASHBOARD is on, and
-# embeds its files in the target, compressed and plain. Otherwise embeds a page that says that it is
-# missing.
+# embeds its files in the target, compressed and plain. Otherwise embeds a page that reports that
+# the dashboard is missing.
 
 set(MUSTER_DASHBOARD_SOURCE ${CMAKE_CURRENT_LIST_DIR}/dashboard)
 set(MUSTER_WEB_SOURCE ${CMAKE_CURRENT_LIST_DIR})

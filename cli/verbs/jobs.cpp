@@ -54,8 +54,8 @@ std::string kind_of(json::value const& job) {
          (is_true(holding, "detached") ? " after its last closure" : " without a client");
 }
 
-// Returns functions with their numbers of closures, largest number first. The graph lists few
-// closures individually, and many by function.
+// Returns functions with their numbers of closures, largest number first. The graph lists closures
+// individually if there are few, otherwise by function.
 std::string called_by(json::value const& graph) {
   constexpr std::size_t shown = 8;
   std::vector<std::pair<std::uint64_t, std::string>> counted;

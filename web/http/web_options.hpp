@@ -115,7 +115,8 @@ struct web_options {
   /// 127.0.0.1, [::1] and the address itself are also allowed. On other addresses, an empty list
   /// allows every name.
   std::vector<std::string> allowed_hosts;
-  /// Further origins, such as `https://ops.example`, that can change state or open the WebSocket.
+  /// Further origins, such as `https://ops.example`, whose pages can change state or open the
+  /// WebSocket.
   std::vector<std::string> allowed_origins;
   /// A null pointer disables the check of credentials. The gate must outlive the server.
   server::gate* gate = nullptr;

@@ -8,7 +8,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
-// Same as in the core.
+// The core uses the same pattern.
 constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";
 constexpr std::size_t reason_bytes_max = 2'000;
 constexpr std::int64_t tasks_max = 100'000;  // limit for each job and for all jobs together

@@ -253,7 +253,7 @@ std::optional<std::int64_t> json_ref::integer() const {
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
   bool const whole =
       ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
-  // An integer that does not fit above cannot be represented exactly as a double either.
+  // An integer that exceeds 64 bits cannot be represented exactly as a double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }

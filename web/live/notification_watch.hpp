@@ -1,5 +1,5 @@
 // Checks the alerts of all clusters and sends notifications of changes. Owned by websocket_hub;
-// used only on the web thread.
+// used on the web thread.
 #pragma once
 
 #include <chrono>

@@ -30,7 +30,7 @@ class topic_set {
   std::string const& boot() const { return boot_; }
 
   /// Updates the topics with subscribers, and the counters with their history. Without clients,
-  /// only the counters of the whole server are updated, so that a new dashboard has full charts.
+  /// still updates the counters of the whole server, so that a new dashboard has full charts.
   coro::task<void> gather();
   void complete(counters& c) const { counters_.complete(c); }
   sample_history& samples() { return samples_; }

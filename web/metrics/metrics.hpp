@@ -14,7 +14,7 @@ struct web_metrics {
   std::array<std::uint64_t, 600> requests{};
   std::uint64_t connections = 0;  // currently open connections
   std::uint64_t connections_total = 0;
-  connection_counts listener;  // excluding connections without a request yet
+  connection_counts listener;  // excludes connections that have not sent a request
   std::function<connection_counts()> http_listener = [] { return connection_counts(); };
   std::function<connection_counts()> grpc_listener = [] { return connection_counts(); };
   std::function<notice_totals()> notices = [] { return notice_totals(); };

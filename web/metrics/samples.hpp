@@ -37,8 +37,8 @@ class sample_history {
 
   sample_history();
 
-  /// Continues the history of the previous process. `earlier` returns its points, oldest first;
-  /// `made` is called for each new point. REQUIRES: add() has not been called.
+  /// Continues the history of the previous process. `earlier` returns that process's points, oldest
+  /// first; `made` is called for each new point. REQUIRES: add() has not been called.
   void go_on(std::function<std::vector<point>()> earlier, std::function<void(point const&)> made) {
     earlier_ = std::move(earlier);
     made_ = std::move(made);

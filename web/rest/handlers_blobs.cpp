@@ -72,8 +72,8 @@ class blob_upload {
       muster::status failure;
       std::optional<std::uint64_t> stored_bytes;
     };
-    // Only the engine thread uses the ID until it has replied, because the work can run after the
-    // time limit.
+    // Only the engine thread uses the ID until that thread has replied, because the work can run
+    // after the time limit.
     auto const id = std::make_shared<blob_store::upload_id>(0);
     auto work = [id, hash = hash_, size = ex_.req.content_length,
                  who = ex_.req.who](engine_services& services) {

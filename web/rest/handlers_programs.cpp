@@ -18,7 +18,7 @@ namespace {
 constexpr auto states = all_names<core::program_state>();
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
-// Page limit. A single program can have commands of 4 MiB, so a page can contain few programs.
+// Page limit. The commands of a single program can take 4 MiB, so a page can contain few programs.
 constexpr std::size_t page_bytes_max = std::size_t{4} << 20;
 
 std::size_t bytes_of(core::program_view const& p) {

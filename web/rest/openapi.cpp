@@ -55,7 +55,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"tokens", "Tokens and sign-in"},
                         {"server", "State of the server"}};
 
-// The last listed segment of a path determines its tag.
+// The last listed segment of a path determines the path's tag.
 constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"jobs", "jobs"},
     {"closures", "closures"},

@@ -136,8 +136,8 @@ class result_stream {
     co_return true;
   }
 
-  // Sets the value in `c`, or the reason why it was released. Returns false if the value was not
-  // read in time or the client has disconnected.
+  // Sets the value in `c`, or the reason why the value was released. Returns false if the value was
+  // not read in time or the client has disconnected.
   coro::task<bool> read_back(core::closure_view& c) {
     auto work = [id = c.id](server::hub& h, value_handle const& slot) {
       await_value(h, id, wait_step, slot);

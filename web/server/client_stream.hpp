@@ -46,7 +46,8 @@ class client_stream {
   /// Returns an empty string if the client sent no verified certificate.
   std::string certificate_name();
 
-  /// Reads into the first non-empty buffer. Completes on the stream's executor, not on the token's.
+  /// Reads into the first non-empty buffer. Completes on the stream's executor, not on the token's
+  /// executor.
   template <class Buffers, class Token>
   auto async_read_some(Buffers const& buffers, Token&& token) {
     boost::asio::mutable_buffer into;
@@ -59,7 +60,7 @@ class client_stream {
     return boost::asio::async_initiate<Token, void(error_code, std::size_t)>(std::move(start),
                                                                              token, into);
   }
-  /// Completes on the stream's executor, not on the token's.
+  /// Completes on the stream's executor, not on the token's executor.
   template <class Buffers, class Token>
   auto async_write_some(Buffers const& buffers, Token&& token) {
     few_buffers from;

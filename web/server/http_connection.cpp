@@ -142,8 +142,8 @@ coro::task<bool> connection::next_request() {
 
 coro::task<bool> connection::first_byte() {
   begin_idle();
-  // Without TLS, the first header has already arrived. With TLS, it is subject to the header
-  // timeout.
+  // Without TLS, the first header has already arrived. With TLS, the first header is subject to the
+  // header timeout.
   bool const first = half_open_.number != 0;
   limits().expires_after(first ? context_.options.timeouts.header : context_.options.timeouts.idle);
   auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);

@@ -17,7 +17,7 @@ asio::const_buffer bytes_of(std::string const& pem) {
   return asio::buffer(pem);
 }
 
-// The files were validated when they were read, so only exhausted memory can make this fail.
+// The files were validated when they were read, so this can fail only if memory is exhausted.
 std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool required) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   auto* const native = context->native_handle();

@@ -1,5 +1,5 @@
 // OpenSSL contexts for the HTTP port, recreated when the files change. Owned by the web server;
-// used only on the web thread.
+// used on the web thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>

@@ -69,7 +69,7 @@ const WHY = {
   QUEUED: "8 workers with 'train_step' are busy or about to receive work; the function has 5000 queued and 16 running.",
 };
 
-// Programs: one program with a thousand ranks, two running programs, one failed, one waiting.
+// Programs: one program with a thousand ranks, two running programs, a failed program and a waiting program.
 function programs(began) {
   const program = (n, name, state, ranks, more = {}) => ({
     id: `prog_${n.toString(16).padStart(16, '0')}`,
@@ -396,7 +396,7 @@ export class MockRest {
     };
   }
 
-  // Returns the rows of a topic on programs, or null for other topics.
+  // Returns the rows of a topic about programs, or null for other topics.
   rows(topic) {
     const all = programs(this.began);
     if (topic === 'programs') return Object.fromEntries(all.map((p) => [p.id, { ...p, cluster: '', command: undefined }]));

@@ -1,5 +1,5 @@
-// Invented answers for the charts of activity: bars, minutes, samples, the graph of a job, stragglers. `bars` is the number of
-// bars in the last ten minutes; perf.mjs uses 50,000.
+// Invented answers for activity charts: bars, minutes, samples, the graph of a job, stragglers. `bars` is the number of bars in
+// the last ten minutes; perf.mjs uses 50,000.
 
 const FUNCTIONS = ['train_step', 'load_shard', 'push_gradients', 'eval_step', 'checkpoint', 'report'];
 

@@ -13,7 +13,7 @@ import { startMock } from './mock.mjs';
 
 const NOON = Date.UTC(2026, 10, 27, 12);
 const FOLDER = fileURLToPath(new URL('../test/pictures/', import.meta.url));
-const OTHER = 40; // a pixel is different if a channel differs by more than this (of 255)
+const OTHER = 40; // a pixel counts as different if a channel differs by more than this (of 255)
 const MOST = 0.002; // share of pixels that may differ, such as edges of letters
 const SKIPPED = 77;
 const PAGES = {

@@ -45,7 +45,7 @@ interface KeyProps {
 }
 
 function Key({ label, testid, value, of, spark, token, children }: KeyProps) {
-  // The unit in "47.4 k" belongs to the number; the unit in "989 ms" is smaller. Screen readers get one text.
+  // The unit in "47.4 k" belongs to the number; the unit in "989 ms" is smaller. Screen readers read both as one text.
   const [digits, unit] = (value ?? '–').split(/ (?=ms$|s$)/);
   return (
     <div class="key" data-testid={testid}>

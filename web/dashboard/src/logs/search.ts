@@ -1,4 +1,4 @@
-// Searches the sources one after another, to limit concurrent requests. A new search cancels the previous one.
+// Searches the sources one after another, to limit concurrent requests. A new search cancels the previous search.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

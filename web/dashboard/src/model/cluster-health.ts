@@ -18,7 +18,7 @@ interface Fares {
 
 export type Workers = Pick<Fares, 'connected' | 'late' | 'error' | 'total'> & { disconnected: number };
 
-// Returns the workers by cluster; the main cluster has an empty name.
+// Returns the workers grouped by cluster; the main cluster has an empty name.
 export function workersByPool(tasks: Tasks): Map<string, Workers> {
   const pools = new Map<string, Workers>();
   for (let slot = 0; slot < tasks.size; ++slot) {
