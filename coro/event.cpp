@@ -44,7 +44,6 @@ task<bool> event::suspend() {
                                                                          asio::use_awaitable);
 }
 
-// Further calls to set() before the waiter resumes cause no second wake-up.
 void event::wake() {
   if (!waiter_ || std::exchange(waking_, true)) return;
   engine_.post([this] {

@@ -96,11 +96,10 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
   // gRPC would decompress messages before the caller is admitted, each to up to `request_bytes_max`
-  // bytes. A few kilobytes could then use gigabytes of memory. gRPC therefore leaves gzip messages
-  // compressed until handlers decompress them after admission. Other algorithms are rejected with
-  // UNIMPLEMENTED. Responses are not compressed, because the compression filter uses 256 bytes per
-  // waiting call. The deadline filter uses as much and is not needed: a waiting call has its own
-  // timer, and the client's reset ends the call.
+  // bytes. gRPC therefore leaves gzip messages compressed until handlers decompress them after
+  // admission. Other algorithms are rejected with UNIMPLEMENTED. Responses are not compressed,
+  // because the compression filter uses 256 bytes per waiting call. The deadline filter uses as
+  // much and is not needed: a waiting call has its own timer, and the client's reset ends the call.
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

@@ -23,8 +23,8 @@ class socket_tunnel {
   socket_tunnel(Call& call, asio::ip::tcp::socket socket)
       : call_(call), socket_(std::move(socket)) {}
 
-  // to_call() and to_socket() must run concurrently. Neither task has a deadline, fails, or can be
-  // cancelled.
+  // to_call() and to_socket() must run concurrently. Both have no deadline, cannot fail, and ignore
+  // cancellation.
 
   /// Forwards from the socket to the call. Completes when the socket has ended or the call has
   /// failed; afterwards, nothing is written.

@@ -31,8 +31,8 @@ class descriptor_writer {
   descriptor_writer(descriptor_writer const&) = delete;
 
   void post(int fd, std::string_view text);
-  /// Calls `written` when all text posted so far was written or has failed, as the callbacks are
-  /// called. After abandon(), calls `written` immediately on the caller's thread.
+  /// Calls `written` as a callback when all text posted so far was written or has failed. After
+  /// abandon(), calls `written` immediately on the caller's thread.
   void mark(std::function<void()> written);
   bool full() const;
   void finish();

@@ -200,8 +200,8 @@ class planner {
     set_torch_variables(v);
   }
 
-  // Returns the address on which process 0 always serves. With a Muster server, the service is
-  // unused; in a run on one machine, only this machine can connect.
+  // Returns the address on which process 0 always serves. In a run on one machine, only this
+  // machine can connect. A run with a Muster server does not use the service.
   std::string bind_address() const {
     if (!request_.server.empty()) return "127.0.0.1:0";
     if (!request_.own_service.empty()) return request_.own_service;

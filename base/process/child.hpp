@@ -31,7 +31,7 @@ struct child_options {
   std::string cwd = {};  // if empty, this process's working directory
   // If empty, the child keeps this process's user. A different user requires root.
   std::optional<process_user> user{};
-  int in = -1;  // the child's standard input; with -1, empty input
+  int in = -1;  // the child's standard input; -1 means empty input
   /// The kernel kills the child when the thread that started it ends, so this thread must outlive
   /// the child.
   bool dies_with_thread = false;

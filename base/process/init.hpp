@@ -1,4 +1,4 @@
-// Tasks of PID 1 in a container, which adopts all orphans.
+// Tasks of a container's PID 1, which adopts all orphans.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,6 @@
-// Private temporary directory. Its owner holds its lock. Directories of killed processes are
-// unlocked and are removed when the next directory is created. Created and destroyed by one thread.
-//
-//   muster-programs-XXXXXX/lock    held by the owner while it lives
+// Private temporary directory, such as muster-programs-XXXXXX. The owner holds the directory's file
+// `lock`. Directories of killed processes are unlocked and are removed when the next directory is
+// created. One thread must create and destroy the directory.
 #pragma once
 
 #include <filesystem>

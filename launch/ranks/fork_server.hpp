@@ -60,7 +60,7 @@ class fork_server {
   void fork(rank_role const& role, on_forked done);
   void forget();
   /// Handles the exit of a child that is about to be reaped. The end of the server's pipe does not
-  /// prove the exit, because a process that an imported module has forked can keep the pipe open.
+  /// prove the exit, because a process forked by a module can keep the pipe open.
   void ended(pid_t pid);
 
  private:

@@ -25,7 +25,7 @@ namespace muster::launch {
 
 struct rank_role {
   std::uint32_t rank = 0;
-  role program;           // program that runs as the rank; its name is the rank number
+  role program;           // its name is the rank number
   bool own_cwd = false;   // whether the rank's directory must be created
   std::string refusal{};  // reason why the rank cannot be started; empty if it can be started
   /// plan_forks() sets how a fork server starts the rank, or why no fork server starts it although

@@ -36,7 +36,7 @@ class machine_reader {
   std::string const root_;
   control_group const group_;
   nvml const gpus_;
-  std::vector<std::string> disks_;  // whole disks that are not built on other disks
+  std::vector<std::string> disks_;
   std::optional<totals> before_;
 };
 

@@ -2,8 +2,6 @@
 // resolves the frames later (frames.hpp). ptrace stops a thread for tens of microseconds while its
 // stack is copied. The thread receives no signal and continues in the same system call.
 //
-//   sample(pid) ──► registers, stack bytes, memory map ──► bytes ──► frames_of, in another process
-//
 // The process's data is never interpreted here, so a privileged process can sample another user's
 // process.
 #pragma once

@@ -60,7 +60,7 @@ class api_client {
   json::value ask(api_request const& request);
   json::value get(std::string const& url) { return ask({.method = "GET", .url = url}); }
 
-  /// Checks the status of an answer as ask() does, for callers that inspect the answer first.
+  /// Checks the status of an answer as ask() does.
   void check(api_request const& request, muster::http_response const& answer) const;
   json::value read(api_request const& request, muster::http_response const& answer) const;
 

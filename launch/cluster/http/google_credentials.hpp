@@ -21,8 +21,9 @@ class google_credentials {
   google_credentials(environment_lookup environment, google_metadata& metadata, api_limits limits,
                      time_source time);
 
-  /// @throws cluster_error with code denied if the file is missing or unreadable, or the account is
-  ///   rejected; with code invalid if the file is malformed or of an unknown kind
+  /// @throws cluster_error (denied) if the file is missing or unreadable, or the account is
+  ///   rejected
+  /// @throws cluster_error (invalid) if the file is malformed or of an unknown kind
   /// @throws cluster_error for the same reasons as api_client and google_metadata
   std::string token();
 

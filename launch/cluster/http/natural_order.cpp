@@ -10,7 +10,6 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Returns the digits without leading zeros.
 std::string_view take_number(std::string_view& text) {
   std::size_t end = 0;
   while (end < text.size() && is_digit(text[end])) ++end;

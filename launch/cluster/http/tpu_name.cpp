@@ -28,7 +28,7 @@ tpu_name from_text(std::string const& text, std::string const& origin) {
     return {text, false, {}, {}, {}, text};
   }
   if (text.starts_with(scheme)) return {text, false, parse_endpoints(text, origin), {}, {}};
-  // A full name has the form projects/p/locations/z/nodes/n.
+  // A full name is projects/p/locations/z/nodes/n.
   auto const parts = split(text, '/');
   if (parts.size() == 6 && parts[0] == "projects" && parts[2] == "locations" && parts[4] == "nodes")
     return {std::string(parts[5]), false, {}, std::string(parts[1]), std::string(parts[3])};

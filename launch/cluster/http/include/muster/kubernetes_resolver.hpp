@@ -60,9 +60,10 @@ class kubernetes_resolver : public cluster_resolver {
   /// @throws cluster_error (invalid) if options contradict each other
   kubernetes_resolver(environment_lookup environment, options o);
 
-  /// @throws cluster_error with code not_ready if a pod is not running, a job has no pod, or the
-  ///   number of pods differs from the expected number; denied for a rejected token or missing
-  ///   permissions; missing outside of a pod; or unreachable if there is no answer
+  /// @throws cluster_error (not_ready) if a pod is not running, a job has no pod, or the number of
+  ///   pods differs from the expected number
+  /// @throws cluster_error (denied) for a rejected token or missing permissions
+  /// @throws cluster_error (missing) outside of a pod, (unreachable) if there is no answer
   muster::cluster_spec cluster_spec() override;
 
   // Returns the ID that was set or that the last cluster_spec() found. Calls cluster_spec() if
