@@ -1,7 +1,7 @@
-// The terminal during `muster top`. It provides the alternate screen, single keys, and signals as
-// events. The terminal is restored however the program ends. A process has one object, which must
-// be created before the first thread, so that no other thread receives the signals. Used on the
-// main thread, except for wake().
+// The terminal during `muster top`: the alternate screen, single keys, and signals as events. The
+// terminal is restored however the program ends. A process has one object, which must be created
+// before the first thread, so that no other thread receives the signals. Used on the main thread,
+// except for wake().
 #pragma once
 
 #include <termios.h>

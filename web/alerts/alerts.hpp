@@ -23,7 +23,7 @@ enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
   std::string rule{};     ///< rule name such as "task-lost"
-  std::string subject{};  ///< identifies the alert together with `rule`
+  std::string subject{};  ///< name that identifies the alert together with `rule`
   alert_severity severity = alert_severity::error;
   std::string title{};
   std::string detail{};      ///< cause of the problem; empty if unknown

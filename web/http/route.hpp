@@ -20,11 +20,11 @@ using handler = coro::task<response> (*)(web_context&, exchange&);
 
 enum class body_kind : std::uint8_t {
   none,
-  // JSON body of at most the body limit, validated before the handler runs
+  // JSON up to the body limit, validated before the handler runs
   json,
   optional_json,
   json_or_ndjson,  // JSON like `json`, or NDJSON that the handler reads in chunks
-  raw,             // body with any bytes, of at most the body limit
+  raw,             // any bytes, up to the body limit
 };
 
 enum class query_kind : std::uint8_t {
@@ -95,13 +95,13 @@ struct route {
   std::vector<query_parameter> query = {};
   std::string_view schema = {};  // schema name of a JSON body, or of its elements
   std::string_view example = {};
-  bool conditional = false;  // supports `If-None-Match: *`
-  bool idempotent = false;   // supports `Idempotency-Key`
+  bool conditional = false;  // whether the route supports `If-None-Match: *`
+  bool idempotent = false;   // whether the route supports `Idempotency-Key`
   // The table in rest/permissions.cpp sets this member.
   core::permission needs = core::permission::administer;
   bool audited = false;
   bool names_cluster = false;
-  bool scoped = false;  // covers all visible clusters unless `cluster` is given
+  bool scoped = false;  // whether all visible clusters are covered if `cluster` is not given
 
   route& responds_with(std::string_view answer, web::schema::json (*schema_of_it)() = {},
                        unsigned status = 200) {

@@ -91,9 +91,8 @@ struct web_options {
   /// body is incomplete, or else the connection idle longest. If all connections are busy, the
   /// listener stops accepting.
   std::size_t connections_max = 1024;
-  /// Limit for each client address. Connections with an incomplete first header and connections
-  /// with an incomplete first body are counted separately. At the limit, the oldest connection is
-  /// closed.
+  /// Limit for each client address, counted separately for connections with an incomplete first
+  /// header and with an incomplete first body. At the limit, the oldest connection is closed.
   std::size_t half_open_per_address_max = 256;
   /// File descriptors reserved for requests that arrive when no other descriptor is free.
   std::size_t descriptors_reserved = 8;

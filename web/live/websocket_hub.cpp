@@ -188,7 +188,7 @@ void websocket_hub::remove(subscriber& c) {
 
 void websocket_hub::hurry() {
   hurry_ = true;
-  timer_.cancel();  // the timer then sleeps for a shorter time
+  timer_.cancel();
 }
 
 }  // namespace muster::web

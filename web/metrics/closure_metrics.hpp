@@ -52,7 +52,7 @@ struct measured_closures {
   core::program_counts programs;  // this member and the following members cover all clusters
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
-  history::program_totals program_totals;  // since the server started
+  history::program_totals program_totals;  // totals since the server started
   std::vector<measured_steps> steps;
 };
 

@@ -33,7 +33,7 @@ void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
                std::vector<core::shown_function_view>& into);
 inline constexpr std::string_view other_functions = "other";
 
-/// The caller sets uptime and rates. Runs on the engine thread.
+/// The caller sets uptime and rates.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope);

@@ -80,7 +80,6 @@ auto asking_cluster(exchange const& ex, Then then) {
 }
 
 /// `then(reply)` returns the value for the slot. If the client disconnects, the call is withdrawn.
-/// Runs on the engine thread.
 template <class R, class Request, class Then>
 void ask_cluster(engine_services& services, coordination::cluster_id c, Request r,
                  answer_handle<muster::result<R>> const& slot, Then then) {

@@ -124,8 +124,7 @@ visit_outcome refused_visit(std::string field, muster::status const& s) {
   return {nullptr, 0, std::move(p)};
 }
 
-// Waits in place of the task until the barrier ends or the time limit is reached. Runs on the
-// engine thread.
+// Waits in place of the task until the barrier ends or the time limit is reached.
 void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
                    answer_handle<muster::result<visit_outcome>> const& slot) {
   auto const& spec = services.coordination.state().spec(c);

@@ -36,8 +36,8 @@ coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   });
 }
 
-// If the function raised the error, the response is 422, because the client must handle it. A value
-// that was cancelled or lost with its workers is a conflict (409).
+// The client must handle an error that the function raised (422). A value that was cancelled or
+// lost with its workers is a conflict (409).
 problem value_problem(core::value_reply const& v) {
   auto p = make_problem(422, muster::code::unknown, v.failure.message);
   if (v.value == core::value_state::aborted) {

@@ -34,7 +34,7 @@ struct key_waits {
 /// Removes leading and repeated slashes, as in stored keys. Keeps a trailing slash.
 std::string key_prefix(std::string_view text);
 
-/// The page ends early if its values exceed `page_value_bytes`. Runs on the engine thread.
+/// The page ends early if its values exceed `page_value_bytes`.
 key_page list_keys(core::coordination::service const& from, key_query const& wanted);
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 

@@ -50,7 +50,7 @@ class result_stream {
 
   coro::task<response> run() {
     auto page = co_await next_page();
-    // An error is still possible, because nothing has been sent.
+    // Nothing has been sent yet.
     if (!page) co_return problem_response(page.error());
     response head;
     head.content_type = "application/x-ndjson";

@@ -28,7 +28,7 @@ class trace_stream {
 
   coro::task<response> run() {
     auto more = co_await page();
-    // An error is still possible, because no headers have been sent.
+    // No headers have been sent yet.
     if (!more) co_return problem_response(more.error());
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");

@@ -70,10 +70,10 @@ class connection final : public exchange, public peer_watch, public open_connect
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
   half_open_table<open_connection>::place half_open_;
   std::optional<std::list<open_connection*>::iterator> idle_place_;
-  bool idle_ = false;  // until the next request begins
+  bool idle_ = false;  // true until the next request begins
   std::string address_;
   bool leaving_ = false;
-  bool access_ended_ = false;  // the connection closes after the response
+  bool access_ended_ = false;  // whether to close after the current response
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;

@@ -195,7 +195,6 @@ export class MockClusters {
     });
   }
 
-  // Returns a running barrier with all its members.
   barrier(id) {
     const b = this.barriers(Date.now(), (ago) => this.start - ago).find((one) => one.id === id && one.state === 'RUNNING');
     if (!b) return null;

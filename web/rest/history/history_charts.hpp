@@ -1,4 +1,4 @@
-// Charts of past activity from disk. The functions only read the store.
+// Charts of past activity from disk.
 #pragma once
 
 #include <deque>

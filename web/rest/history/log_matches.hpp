@@ -13,7 +13,7 @@ namespace muster::web {
 
 struct wanted_text {
   std::string text;
-  bool ignore_case = false;  // ignores the case of ASCII letters only
+  bool ignore_case = false;  // whether to ignore the case of ASCII letters
 
   bool is_in(std::string_view line) const;
 };

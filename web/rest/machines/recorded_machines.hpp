@@ -1,4 +1,4 @@
-// Machines in the past, from history on disk. The functions only read the store.
+// Machines in the past, from history on disk.
 #pragma once
 
 #include <functional>

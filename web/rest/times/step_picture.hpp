@@ -53,7 +53,7 @@ class spread_samples {
 
 struct picture_query {
   core::time_point from{}, to{};
-  std::uint32_t attempt = 0;  // 0 means all
+  std::uint32_t attempt = 0;  // 0 means all attempts
   std::uint32_t first_rank = 0, ranks = 256;
   std::uint32_t buckets = 300;
 };

@@ -122,7 +122,7 @@ function node(pen: CanvasRenderingContext2D, x: number, y: number, { title, more
   pen.stroke();
 }
 
-// Each state has a shape of its own, because some users cannot distinguish colours.
+// Each state has its own shape, because some users cannot distinguish colours.
 function mark(pen: CanvasRenderingContext2D, x: number, y: number, state: string): void {
   pen.fillStyle = pen.strokeStyle = color(TOKENS[state] ?? 'waiting');
   pen.lineWidth = 2;

@@ -1,4 +1,4 @@
-// Each state has a shape of its own, because some users cannot distinguish colours.
+// Each state has its own shape, because some users cannot distinguish colours.
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { TaskState } from '../model/protocol';

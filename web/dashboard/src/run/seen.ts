@@ -12,7 +12,7 @@ import { api, get, Gone } from '../rest';
 
 const DETAILS = 12; // limit for attempts with details; for earlier attempts, only the times are drawn
 export const SAMPLES = 720; // samples in an hour
-export const SAMPLES_OF_MANY = 240; // limits the size of a response
+export const SAMPLES_OF_MANY = 240; // smaller, to limit the size of a response
 const EVERY = 5000; // ms
 
 export type Details = ReadonlyMap<number, AttemptDetail>;

@@ -77,7 +77,7 @@ const FILTERS = ['q', 'state', 'streaming'];
 export function JobsPage() {
   slow.value;
   const of = cluster();
-  const counts = useSignal<JobCounts | undefined>(undefined); // contained in the response of the list
+  const counts = useSignal<JobCounts | undefined>(undefined); // part of the list's response
   const looked = useListing<JobView>(api('jobs', { cluster: clusterQuery.value, ...filters(FILTERS) }), LIMIT, 'jobs', {
     heard: (body: { counts?: JobCounts }) => (counts.value = body.counts),
   });
