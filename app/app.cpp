@@ -1,5 +1,5 @@
 // Threads: the engine thread owns the hubs, the services and gRPC. The web thread owns HTTP. The
-// main thread starts both, waits for a signal and stops them.
+// main thread starts both, waits for a signal and stops them. Order of the steps:
 // clang-format off
 //   start   resolvers queried → HTTP port → web thread, which answers 503 → leadership (--store) → data directory → clusters
 //           → spill directory → history → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers
@@ -104,7 +104,7 @@ void app::open() {
   store_.restore_jobs();
   history_.restore();
   if (!engine_.config.is_read_only()) torch_->open();
-  grpc_bound_ = wire_.open();  // last, because a started gRPC server must be stopped
+  grpc_bound_ = wire_.open();  // last step, because a started gRPC server must be stopped
 }
 
 bool app::lead() {

@@ -5,8 +5,8 @@
 
 namespace muster::server {
 
-/// Runs the server until SIGTERM or SIGINT. Main thread, once per process.
-/// @throws start_error
+/// Runs the server until SIGTERM or SIGINT. Call this once per process, on the main thread.
+/// @throws start_error if startup fails
 /// @throws std::runtime_error if a part fails after startup
 void serve(configuration const& c);
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Maximum delay until values beyond the limit are removed.
+// Maximum delay until values beyond the memory limit are removed.
 constexpr auto room_after = 10ms;
 
 bool is_followed(configuration const& c, std::string const& cluster) {
@@ -78,8 +78,9 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
   return main == cluster_id{} ? found : main;
 }
 
-// Reduces a default grace period that is not below the heartbeat timeout. Declares the tasks that
-// functions can report as lost, unless a resolver can change them.
+// Returns the configuration of a cluster. Reduces a default grace period that is not below the
+// heartbeat timeout. Declares the tasks that functions can report as lost, unless a resolver can
+// change the tasks.
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = engine_.config.core;
   core.spill = !engine_.config.spill_dir.empty();
@@ -111,7 +112,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
-      // The blob's name is registered by then.
+      // The blob's name is registered by the time this function runs.
       engine_.context().post([this, id = m.closure] { blobs_.copy(id); });
       return true;
     });
@@ -136,7 +137,7 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
 }
 
 // Continues numbering after earlier starts. A slot that has used all its generations is abandoned,
-// at a cost of about 100 bytes.
+// which costs about 100 bytes.
 void closure_hubs::set_first_numbers(std::uint64_t epoch, std::uint64_t sessions) {
   auto const g = core::generations_of(epoch);
   wide_.first_generation = g.first;

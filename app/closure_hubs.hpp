@@ -1,5 +1,5 @@
-// The hubs of the server's clusters with their timers, and the pools that look them up. Owned by
-// the composition root. Engine thread, except the constructor.
+// The hubs of the server's clusters with their timers, and the pools that find a hub. Owned by the
+// composition root. Used only on the engine thread, except for the constructor.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class closure_hubs {
   server::pools& pools() { return pools_; }
   program_clusters& of_programs() { return of_programs_; }
 
-  /// Makes session and closure numbers differ from those of earlier starts. Called before anything
-  /// is restored.
+  /// Makes session and closure numbers differ from the numbers of earlier starts. Must be called
+  /// before anything is restored.
   /// @param sessions Highest number of an earlier session.
   void set_first_numbers(std::uint64_t epoch, std::uint64_t sessions);
   /// Restores programs from the open data directory. Clusters of unknown programs are removed once

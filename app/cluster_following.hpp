@@ -16,7 +16,8 @@
 namespace muster::server {
 
 /// Returns the cluster to declare for a resolver's result: nonempty jobs, sorted by name. A job
-/// with gaps is as large as its highest index requires. INVALID_ARGUMENT with the field.
+/// with gaps is as large as its highest index requires. Returns INVALID_ARGUMENT, with the field in
+/// the message, for an invalid result.
 muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
                                                           cluster_spec const& found);
 
@@ -27,8 +28,8 @@ struct first_answers {
   std::optional<std::string> stopped_by;
 };
 
-/// Main thread, with stop signals blocked. @throws start_error if an answer is malformed or does
-/// not arrive in time
+/// Queries the sources. Call this on the main thread, with stop signals blocked.
+/// @throws start_error if an answer is malformed or does not arrive in time
 first_answers ask_sources(std::vector<cluster_source> const& sources);
 
 class cluster_following {
@@ -38,7 +39,7 @@ class cluster_following {
 
   /// @param found Clusters that the server has already declared.
   void start(std::vector<cluster_spec> const& found);
-  /// Stops polling. Nothing is posted afterwards. Waits only briefly for a resolver that hangs.
+  /// Stops polling. Nothing is posted afterwards. If a resolver hangs, waits only briefly.
   void stop();
 
  private:

@@ -74,7 +74,7 @@ std::string problem_with_times(core::config const& c) {
   return {};
 }
 
-// Rejects zero for limits where it has no special meaning and would make the server useless.
+// Rejects zero for limits where zero has no special meaning and would make the server useless.
 std::string problem_with_zeros(configuration const& c) {
   using limit = std::pair<char const*, std::uint64_t>;
   for (auto const& [flag, value] :
@@ -145,7 +145,7 @@ std::string problem_with_torch(configuration const& c) {
   return {};
 }
 
-// Reachable servers need stored tokens or an explicit --insecure.
+// A server that other machines can reach needs stored tokens or an explicit --insecure.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
     if (where->is_loopback() || c.insecure) continue;

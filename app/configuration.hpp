@@ -1,5 +1,5 @@
-// Settings of `muster serve`. Plain data, filled by the command line before the start and then
-// read-only.
+// Settings of `muster serve`. Plain data: the command line sets the values before the start, and
+// they are read-only afterwards.
 #pragma once
 
 #include <cstdint>
@@ -37,29 +37,31 @@ struct endpoint {
 };
 
 /// Parses "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback) or ":80" (all interfaces).
-/// INVALID_ARGUMENT with a one-line message that contains the fix.
+/// Returns INVALID_ARGUMENT, with a one-line message that contains the fix, for other texts.
 muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
-/// If both are 0, the system selects ports.
+/// Range of ports. If both are 0, the system selects ports.
 struct port_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
   bool operator==(port_range const&) const = default;
 };
-/// Parses "9000-9009". INVALID_ARGUMENT with a one-line message that contains the fix.
+/// Parses a range such as "9000-9009". Returns INVALID_ARGUMENT, with a one-line message that
+/// contains the fix, for other texts.
 muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
 enum class auth_mode {
-  // Required if the server has tokens, or is reachable from other machines without `insecure`.
+  // Authentication is required if the server has tokens, or if other machines can reach it and
+  // `insecure` is not set.
   automatic,
   on,
   off,
 };
 
-/// A store that several servers share. One of them serves.
+/// A store that several servers share. Only one of the servers is active.
 struct shared_store {
   std::optional<journal::etcd::address> where;  // nullopt if there is no etcd store
   std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
@@ -74,7 +76,7 @@ struct tls_settings {
   std::string certificate, key;
   std::string client_ca;  // if empty, client certificates are not requested
   bool client_required = false;
-  // Roles by common name of the client certificate, for example "worker=worker".
+  // Role of each client certificate by its common name, for example "worker=worker".
   std::vector<std::string> roles{};
 
   bool on() const { return !certificate.empty() && !key.empty(); }
@@ -91,7 +93,7 @@ struct log_settings {
   server::log_format format = log_format::text;
 };
 
-/// Address of the main cluster's TCPStore, and networks whose clients may use any TCPStore.
+/// Address of the main cluster's TCPStore, and networks whose clients can use any TCPStore.
 /// TCPStore clients have no credentials.
 struct torch_settings {
   std::optional<endpoint> listen;
@@ -102,15 +104,15 @@ constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
 struct history_settings {
-  std::filesystem::path directory;  // a subdirectory of data_dir if empty
-  history_limits limits;            // no history if bytes is 0
-  std::filesystem::path shown;      // shown instead of data_dir, read-only
+  std::filesystem::path directory;  // if empty, a subdirectory of data_dir
+  history_limits limits;            // the history is disabled if bytes is 0
+  std::filesystem::path shown;      // directory to show read-only instead of data_dir
 };
 
 struct life_settings {
   std::filesystem::path ready_file;
   bool supervise = false;  // run under a supervisor that restarts the server
-  /// Time limit for stopping. Remaining work is abandoned.
+  /// Time limit for stopping. Work that is not finished by then is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };
 
@@ -120,7 +122,7 @@ struct configuration {
   std::filesystem::path data_dir;  // if empty, all data is kept in memory
   shared_store store;
   core::duration commit_delay = std::chrono::milliseconds(2);
-  // For values beyond the memory limit; if empty, values are never spilled.
+  // Directory for values beyond the memory limit; if empty, values are never spilled.
   std::filesystem::path spill_dir;
   history_settings history;
   life_settings life;
@@ -128,9 +130,9 @@ struct configuration {
   bool insecure = false;  // listen beyond loopback without credentials
   auth_mode auth = auth_mode::automatic;
   std::filesystem::path token_file;  // accepted tokens; see hub/access/token_file.hpp
-  // Receives the first admin token; a file in data_dir if empty.
+  // File for the first admin token; if empty, a file in data_dir.
   std::filesystem::path admin_token_file;
-  // Networks whose agents need no token, because unmodified agents send none; see
+  // Networks whose agents need no token, because unmodified agents send no token; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   torch_settings torch;
@@ -150,7 +152,7 @@ struct configuration {
   /// Returns whether acknowledged changes survive the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }
   bool is_read_only() const { return !history.shown.empty(); }
-  /// Empty without a history.
+  /// Returns the directory of the history, or an empty path without a history.
   std::filesystem::path history_directory() const {
     if (!history.directory.empty()) return history.directory;
     auto const& in = is_read_only() ? history.shown : data_dir;

@@ -17,7 +17,7 @@ namespace muster::server {
 namespace {
 
 // Job and session numbers are reserved in blocks, so that writes are rare. Non-durable sessions use
-// numbers without writing.
+// reserved numbers without a write.
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
 constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 
@@ -191,7 +191,7 @@ muster::status data_directory::refusal() const {
 muster::status data_directory::no_room_status(journal::journal_stats const& facts) const {
   auto const reserve = journal::journal_options{}.reserve_bytes;
   auto const free = facts.free_bytes.value_or(0);
-  // A large write can need more than the reserve, and a quota can be below the free space.
+  // A large write can need more than the reserve, and a quota can be lower than the free space.
   auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
                                   : "a write failed because the disk was full";
   return no_room(name_, mib(free) + " are free, and " + why +

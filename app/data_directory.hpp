@@ -1,5 +1,6 @@
 // `--data-dir` or `--store`: data of earlier processes, this process's journal, and the requests
-// that wait for it. Owned by the app. Engine thread, or any thread before it runs.
+// that wait for the journal. Owned by the app. Used on the engine thread, or on any thread before
+// the engine runs.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +14,9 @@
 namespace muster::server {
 
 struct directory_dependencies {
-  /// Returns the time if the server may still answer, as for the hubs.
+  /// Returns the time if the server is still allowed to answer, as for the hubs.
   std::function<core::time_point()> now;
-  /// Any thread.
+  /// Posts a function. Thread-safe.
   std::function<void(std::function<void()>)> post;
   std::function<void(log_event const&)> tell;
 };
@@ -26,11 +27,12 @@ class data_directory {
       : dependencies_(std::move(dependencies)) {}
 
   /// Opens the directory, restores its content into the hub, and increments the epoch, which counts
-  /// starts. FAILED_PRECONDITION with a one-line message and the path: the directory is in use,
-  /// foreign, damaged, or from a newer server, and remains unchanged.
+  /// starts. If the directory is in use, foreign, damaged, or from a newer server, leaves it
+  /// unchanged and returns FAILED_PRECONDITION, with a one-line message that contains the path.
   muster::status open(std::filesystem::path const& directory, std::string const& version,
                       coordination_hub& into);
-  /// Restores an open store; `name` is for messages. Fails with INTERNAL if the content is damaged.
+  /// Restores an open store; `name` is used in messages. Returns INTERNAL if the content is
+  /// damaged.
   muster::status open(std::unique_ptr<journal::store> s, std::string name,
                       std::string const& version, coordination_hub& into,
                       bool is_directory = false);
@@ -40,9 +42,9 @@ class data_directory {
   void start(journal::journal_options o);
   /// Connects a hub: its changes are written here, and its requests wait in the common queue.
   void attach_to(coordination_dependencies& hub);
-  /// An empty name means the main cluster.
+  /// Connects a hub. An empty `cluster` means the main cluster.
   void attach_to(hub_dependencies& hub, std::string const& cluster);
-  /// Writes a batch of facts that journal::encode accepts; commits_ counts it.
+  /// Writes a batch of facts that journal::encode accepts; commits_ counts the batch.
   /// @pre start() was called.
   template <class... Facts>
   void write_down(Facts const&... facts) {
@@ -52,15 +54,15 @@ class data_directory {
   }
   void write_down(std::string const& cluster, std::vector<core::fact> const& facts);
 
-  /// The take functions return data that open() found. Each can be called once.
+  /// Each take function returns data that open() found, and can be called once.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   std::vector<journal::stored_program> take_programs() { return std::exchange(programs_, {}); }
   std::vector<journal::stored_record> take_records() { return std::exchange(records_, {}); }
   /// Returns the number of starts with this directory, including this one.
   std::uint64_t epoch() const { return epoch_; }
-  /// Returns the servers' identity for clients, which is the same at each start. 0 if nothing is
-  /// stored.
+  /// Returns the identity that clients see, which is the same after each start. Returns 0 if
+  /// nothing is stored.
   std::uint64_t identity() const { return identity_; }
   std::uint64_t sessions_before() const { return sessions_before_; }
   /// Returns RESOURCE_EXHAUSTED, with the path and the free space, while changes cannot be stored;
@@ -68,10 +70,11 @@ class data_directory {
   muster::status refusal() const;
   /// @pre start() was called.
   store_view view() const;
-  /// Writes pending changes. No change may be written afterwards. Has no effect if not open. Main
-  /// thread.
+  /// Writes pending changes. No change may be written afterwards. Has no effect if the directory is
+  /// not open. Call this on the main thread.
   void stop();
-  /// Answers requests that are still waiting with the outcome. Called after stop().
+  /// Answers requests that are still waiting with the outcome of their changes. Must be called
+  /// after stop().
   void answer_waiting_requests();
 
  private:

@@ -1,9 +1,9 @@
 // The base of all server parts: configuration, clock, event feed, and the engine's context with its
 // thread.
 //
-// Owned by the composition root; outlives the other assemblies. Main thread, unless stated
-// otherwise. Before start(), objects can use the context from any one thread. If a task fails, the
-// server stops with an error.
+// Owned by the composition root; outlives the other assemblies. Used on the main thread unless
+// stated otherwise. Before start(), objects can use the context from a single thread. If a task
+// fails, the server stops with an error.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -25,7 +25,7 @@ class engine_assembly {
  public:
   explicit engine_assembly(configuration const& c);
 
-  // Any thread:
+  // Members that are thread-safe.
   configuration const& config;
   anchored_clock const clock;
   std::uint64_t const incarnation = random_64();
@@ -34,15 +34,15 @@ class engine_assembly {
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
-  /// Starts the engine thread. Called once.
+  /// Starts the engine thread. Must be called once.
   void start();
-  /// Runs `work` on the engine thread and waits for it.
-  /// @pre The thread runs.
+  /// Runs `work` on the engine thread and waits for it to return.
+  /// @pre The thread is running.
   void carry_out(std::function<void()> work);
-  /// Runs the last task, closes the context and joins the thread. Called once.
+  /// Runs the last task, closes the context and joins the thread. Must be called once.
   void finish(std::function<coro::task<void>()> last);
 
-  // Engine thread, or before it runs:
+  // The following functions are called on the engine thread, or before it runs.
   event_log& events() { return events_; }
   void feed(log_event const& n) { events_.add(clock.now(), n); }
   void add_log_event(log_event const& n);

@@ -1,6 +1,6 @@
 // Network settings that both ports share: sockets kept by a parent process, trusted proxies,
 // descriptor shortages, and the certificate's watched files. Owned by the composition root;
-// outlives both servers. Any thread, except the constructor.
+// outlives both servers. Thread-safe, except for the constructor.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class perimeter {
 
   net::service_manager& manager() { return manager_; }
   net::proxy_rules const& relays() const { return relays_; }
-  /// Null without TLS.
+  /// Returns the TLS files, or null without TLS.
   net::tls_files const* tls() const { return files_ ? &*files_ : nullptr; }
   /// Returns a function to call whenever no descriptor is left.
   std::function<void()> out_of_descriptors() {

@@ -15,7 +15,7 @@
 namespace muster::server {
 namespace {
 
-// A shortage of descriptors ends after this time without an occurrence.
+// A shortage of descriptors ends when it has not occurred for this time.
 constexpr std::chrono::seconds over_after{10};
 
 sigset_t stop_signals() {

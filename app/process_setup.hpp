@@ -1,5 +1,5 @@
 // Process-wide settings of the server: stop signals, file limits, randomness, and a watchdog for
-// stopping. Signal functions: main thread.
+// stopping. Functions for signals must be called on the main thread.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ namespace muster::server {
 /// @pre No thread has been started.
 void hold_stop_signals();
 std::string wait_for_stop_signal();
-/// Returns nullopt if no signal arrives.
+/// Waits for a stop signal and returns its name, or nullopt if no signal arrives.
 std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
-/// Makes wait_for_stop_signal return. Any thread.
+/// Makes wait_for_stop_signal return. Thread-safe.
 void request_stop();
 /// Makes the next stop signal end the process immediately with exit status 1.
 void exit_on_next_stop_signal();
@@ -27,8 +27,8 @@ void exit_on_next_stop_signal();
 /// Raises the soft limit of open files to the hard limit, because each worker needs a descriptor.
 std::uint64_t raise_file_limit();
 std::uint64_t file_limit();
-/// Limits one kind of connection to a share of the descriptors, so that the rest is available to
-/// other kinds.
+/// Limits the number of connections of one kind to a share of the descriptors, so that the
+/// remaining descriptors are available to other kinds.
 std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
 
 /// Starts a thread with a name of at most 15 characters, for `top -H` and debuggers.
@@ -37,7 +37,7 @@ std::thread named_thread(char const* name, std::function<void()> work);
 std::uint64_t random_64();
 
 /// Logs a shortage of file descriptors once, and again if it recurs after ten seconds without a
-/// shortage. Any thread.
+/// shortage. Thread-safe.
 class descriptor_shortage {
  public:
   explicit descriptor_shortage(std::uint64_t limit) : limit_(limit) {}
@@ -50,7 +50,8 @@ class descriptor_shortage {
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
-/// Ends the process with exit status 1 unless destroyed within `limit`. Logs the current step.
+/// Ends the process with exit status 1 if this object still exists after `limit`. Logs the current
+/// step.
 class stop_watchdog {
  public:
   explicit stop_watchdog(std::chrono::microseconds limit);

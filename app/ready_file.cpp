@@ -20,7 +20,8 @@ muster::result<void> write_ready_file(std::filesystem::path const& path, std::st
     return muster::status{muster::code::failed_precondition,
                           "cannot write the ready file " + path.string() + ": " + reason};
   };
-  // The process ID prevents servers with the same ready file from writing the same temporary file.
+  // The process ID in the name prevents servers with the same ready file from writing the same
+  // temporary file.
   auto part = path;
   part += std::string(".").append(std::to_string(::getpid()));
   {

@@ -1,4 +1,4 @@
-// The ready file, from which scripts read the ports. It is created atomically.
+// The ready file, from which scripts read the ports. The file is created atomically.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace muster::server {
 
-/// Writes {"grpc":"host:port","http":"host:port"}, plus "tls":true if TLS is on.
-/// FAILED_PRECONDITION with the path and the system's reason.
+/// Writes {"grpc":"host:port","http":"host:port"}, plus "tls":true if TLS is on. Returns
+/// FAILED_PRECONDITION with the path and the system's reason on failure.
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http, bool tls);
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json);

@@ -1,8 +1,8 @@
 // Heartbeats for systemd's watchdog (WatchdogSec=, sd_notify(3)), sent three times per interval.
 // While the server serves, the engine thread sends them, so systemd restarts a server whose engine
-// hangs. Before that and while stopping, a separate thread sends them.
+// hangs. Before the server serves and while it is stopping, a separate thread sends them.
 //
-// Owned by serve(); outlives the app. Members: main thread.
+// Owned by serve(); outlives the app. Member functions are called on the main thread.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace muster::server {
 
 class service_pulse {
  public:
-  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; without them, sends nothing. Removes the
-  /// last two from the environment.
+  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; without these variables, sends nothing.
+  /// Removes the last two variables from the environment.
   /// @pre service_manager::from_environment has not been called.
   service_pulse();
   service_pulse(service_pulse const&) = delete;
@@ -27,10 +27,11 @@ class service_pulse {
   /// @pre hold_stop_signals was called.
   void begin();
 
-  /// Sends heartbeats from `engine` from now on.
+  /// Sends further heartbeats from the thread of `engine`.
   /// @pre `engine` exists until stopping() has returned.
   void follow(coro::engine_context& engine);
-  /// Notifies systemd that the server is stopping. Heartbeats then no longer depend on the engine.
+  /// Notifies systemd that the server is stopping. Afterwards, heartbeats do not depend on the
+  /// engine.
   void stopping();
 
  private:

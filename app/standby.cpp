@@ -21,11 +21,11 @@ constexpr auto look_every = 150ms;
 constexpr auto signal_check_interval = 10ms;
 // Limit for etcd's first answer.
 constexpr auto patience_at_start = 5s;
-// Delay after this server has resigned because no etcd member had recent data. Meanwhile another
-// server can become the leader and reach another member.
+// Delay after this server has resigned because no etcd member had recent data. During the delay,
+// another server can become the leader and reach another member.
 constexpr auto pause_after_old_data = 1s;
 
-// Must not block on the log, because no request may be answered before the exit.
+// Ends the process. Must not block on the log, because no request may be answered before the exit.
 [[noreturn]] void end_process(std::string const& why) {
   write_log_line(spdlog::level::err, "exiting immediately: " + why);
   ::_exit(exit_lease_lost);
@@ -36,14 +36,15 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-// Result of a call to etcd, which can take seconds. A stop signal does not wait for it.
+// Result of a call to etcd, which can take seconds. A stop signal does not wait for the result.
 template <class T>
 struct awaited {
   T answer;
   std::optional<std::string> signal;
 };
 
-/// Runs `ask` on another thread. A stop signal calls `give_up` and is returned with the answer.
+/// Runs `ask` on another thread. A stop signal calls `give_up` and is returned together with the
+/// answer.
 template <class Ask, class GiveUp>
 auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
   auto asking = std::async(std::launch::async, ask);
@@ -138,7 +139,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       leadership->resign();
       if (opened.code != code::unavailable)
         throw start_error("--store " + name + ": " + opened.message);
-      // A server with old data would lose acknowledged jobs.
+      // A leader with old data would lose acknowledged jobs.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
       spdlog::warn(
           "standby http={} store={} why=\"{}; this server has resigned and will try again\"", http,
@@ -159,7 +160,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         set({now.empty() ? "no server is the leader" : "another server is the leader", now});
         manager.ready();
         // Closes kept ports, so that clients try the leader. If this server was the leader and
-        // died, its ports stay open, so that callers wait for it.
+        // died, its ports stay open, so that callers wait for its restart.
         if (!now.empty() && now != self) manager.drop_rest();
       } else {
         spdlog::warn("standby http={} store={} why=\"{}\"", http, name, now);

@@ -1,5 +1,6 @@
-// State of the process before it serves, and whether it may answer. Determines HTTP's answer until
-// it serves. With `--store`, waits for leadership. Owned by the app; outlives its users.
+// State of the process before it serves, and whether it is allowed to answer. Determines how HTTP
+// answers until the server serves. With `--store`, waits for leadership. Owned by the app; outlives
+// the objects that use it.
 #pragma once
 
 #include <chrono>
@@ -26,26 +27,26 @@ class standby {
   /// @pre `c` outlives this object.
   explicit standby(configuration const& c) : configuration_(c) {}
 
-  // Any thread:
+  // The following functions are thread-safe.
   /// Returns the answer to requests while the server does not serve, or nullopt.
   std::optional<web::not_serving> waiting() const;
   /// Makes HTTP report that the server is reading `what`.
   void reading(std::string what);
   void serving();
-  /// Ends the process if it may no longer answer; see leadership::check.
+  /// Ends the process if it is no longer allowed to answer; see leadership::check.
   void check() const {
     if (leadership_) leadership_->check();
   }
   void describe(store_view& v) const;
 
-  // Main thread:
-  /// With `--store`, waits until this server is the leader. Returns false if a stop signal arrives
-  /// first, and logs its name. If no etcd member has data as recent as the leadership, the server
-  /// resigns and stands by.
+  // The following functions are called on the main thread.
+  /// With `--store`, waits until this server is the leader. Returns false, and logs the signal's
+  /// name, if a stop signal arrives first. If no etcd member has data as recent as the leadership,
+  /// the server resigns and stands by.
   /// @param http HTTP address.
   /// @throws start_error if etcd refuses, or does not answer at startup
   bool wait_to_lead(std::string const& http, net::service_manager& manager);
-  /// Returns the store in etcd, with data as recent as the leadership. Called once.
+  /// Returns the store in etcd, with data as recent as the leadership. Must be called once.
   /// @pre wait_to_lead returned true, with `--store`.
   std::unique_ptr<journal::store> take_store() { return std::move(store_); }
   /// Gives up leadership, so that the next server can take over immediately. No request is answered

@@ -1,4 +1,4 @@
-// Converts flags of `--store` to settings of an etcd client. Any thread.
+// Converts flags of `--store` to settings of an etcd client. Thread-safe.
 #pragma once
 
 #include "app/configuration.hpp"
@@ -6,8 +6,8 @@
 
 namespace muster::server {
 
-/// Reads the files. FAILED_PRECONDITION with a one-line message: a file is unreadable, with its
-/// flag.
+/// Reads the files. Returns FAILED_PRECONDITION, with a one-line message that contains the flag, if
+/// a file is unreadable.
 /// @pre `s.where` is set.
 muster::result<journal::etcd::access> access_to(shared_store const& s);
 

@@ -1,4 +1,4 @@
-// With etcd, blobs belong to this server and do not survive it.
+// With etcd, blobs are stored only by this server and are lost when it ends.
 #include "app/store_assembly.hpp"
 
 #include <spdlog/spdlog.h>
@@ -165,7 +165,7 @@ void store_assembly::restore_jobs() {
       (*found)->restore(std::move(jobs));
       continue;
     }
-    // Records of these jobs are removed; otherwise their IDs would be reused.
+    // Records of these jobs are removed, because their IDs would otherwise be reused.
     spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
     std::vector<core::fact> gone;
     for (auto const& j : jobs) {
@@ -188,8 +188,8 @@ void store_assembly::reference_blobs(core::restored_job const& job) {
   }
 }
 
-// Polls programs for referenced uploads, so that these uploads are kept regardless of the programs'
-// origin.
+// Polls programs for the uploads that they refer to, so that these uploads are kept, regardless of
+// the programs' origin.
 void store_assembly::keep_uploads() {
   std::set<std::string> named;
   pools().for_each([&](hub& h) {
@@ -225,7 +225,7 @@ void store_assembly::watch_blobs() {
     pools().moved(std::move(m));
   };
   blobs_.sweep(has_value, lost, copied);
-  // Outputs that workers hold use memory that they need for further outputs.
+  // Outputs that workers hold use memory that the workers need for further outputs.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;
   next_check_at_.call_at(
@@ -233,7 +233,8 @@ void store_assembly::watch_blobs() {
       [this] { watch_blobs(); });
 }
 
-// Recomputes a lost value. The reply is ignored, because the value's reader polls for its bytes.
+// Recomputes a lost value. The reply is ignored, because the reader of the value polls for its
+// bytes.
 void store_assembly::recompute(core::closure_id id) {
   core::await_value e;
   e.closure = id;

@@ -151,9 +151,9 @@ class supervisor {
   [[noreturn]] void become_server() {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent_) ::_exit(0);  // the parent died before prctl
-    ::setpgid(0, 0);                         // Ctrl-C is for the parent, which forwards it once
+    ::setpgid(0, 0);                         // only the parent receives Ctrl-C and forwards it once
     ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
-    std::vector<int> given;  // duplicates with numbers beyond the targets
+    std::vector<int> given;  // duplicates whose numbers are above the target numbers
     std::string names;
     auto const& sockets = notices_.sockets();
     int const beyond = first_socket + static_cast<int>(sockets.size());
@@ -180,7 +180,8 @@ class supervisor {
     ::_exit(127);
   }
 
-  // No deadline: a server runs indefinitely, and stopping has its own limit (--stop-timeout).
+  // No deadline is needed: a server runs indefinitely, and stopping has its own limit
+  // (--stop-timeout).
   int wait_for_end() {
     for (;;) {
       int status = 0;
@@ -193,7 +194,7 @@ class supervisor {
     }
   }
 
-  // Returns whether to stop.
+  // Waits up to `limit`. Returns whether the supervisor must stop.
   bool wait(std::chrono::milliseconds limit) {
     auto const end = clock::now() + limit;
     bool happened = false;

@@ -1,5 +1,5 @@
 // `muster serve --supervise`: a small parent process that starts the server, keeps its listening
-// sockets, and restarts it when it dies.
+// sockets, and restarts the server when it dies.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The HTTP server with its thread, and its access to the engine thread. Owned by the composition
-// root. Main thread, unless stated otherwise.
+// root. Used on the main thread unless stated otherwise.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ class web_assembly {
                wire_assembly& wire, torch_assembly& torch, history_keeper& history,
                webhook_sender* webhooks);
 
-  /// Listens, starts the thread, which answers 503 at first, and returns "host:port".
-  /// @throws start_error
+  /// Listens, starts the thread, which first answers 503, and returns "host:port".
+  /// @throws start_error if the address cannot be used
   std::string start();
   web::engine_gateway& gateway() { return gateway_; }
-  /// Any thread.
+  /// Ends everything that uses this token. Thread-safe.
   void end_all_of(std::string const& token) { server_.end_all_of(token); }
-  /// Requests in progress have `grace` to finish.
+  /// Stops the server. Requests in progress have `grace` to finish.
   /// @pre start() was called.
   void stop(std::chrono::milliseconds grace);
 

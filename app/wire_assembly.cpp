@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Limits for the steps of stopping. With HTTP's limit, they are below the default --stop-timeout.
+// Limits for the steps of stopping. Together with HTTP's limit, they are below the default
+// --stop-timeout.
 constexpr auto stream_grace = 2s;
 constexpr auto grpc_grace = 1s;
 
@@ -129,7 +130,7 @@ endpoint wire_assembly::open() {
   bool const looks = engine_.config.is_read_only();
   auto const& clusters = store_.coordination().state();
   auto ids = clusters.ids();
-  // Clusters that had a port are opened first, so that no other cluster takes it.
+  // Clusters that had a port before are opened first, so that no other cluster takes the port.
   std::stable_partition(ids.begin(), ids.end(), [&](auto c) { return clusters.port(c) != 0; });
   for (auto const cluster : ids) {
     if (looks) break;

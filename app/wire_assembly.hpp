@@ -1,5 +1,6 @@
 // The gRPC part of the server: the main port, the clusters' ports, and their services. Owned by the
-// composition root. Engine thread, or any thread before it runs, unless stated otherwise.
+// composition root. Unless stated otherwise, used on the engine thread, or on any thread before the
+// engine runs.
 #pragma once
 
 #include <memory>
@@ -25,16 +26,16 @@ class wire_assembly {
 
   cluster_endpoints& endpoints() { return ports_; }
   tunnel_service& tunnels() { return *tunnels_; }
-  /// Any thread.
+  /// Thread-safe.
   connection_counts connections();
 
   /// Opens and logs all ports. Returns the main address.
-  /// @throws start_error
+  /// @throws start_error if a port cannot be opened
   endpoint open();
   /// Notifies clients that the server is stopping, and closes the clusters' ports.
   void close();
   void end_all_of(std::string const& token);
-  /// Ends the streams, then the calls, and cancels slow ones.
+  /// Ends the streams, then the calls. Cancels slow calls.
   coro::task<void> stop();
 
  private:

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds file_check_interval{1};
-// Closed clients can reconnect immediately, so floods are reported only this often.
+// Interval of reports about floods. Closed clients can reconnect immediately, so each flood is not
+// reported separately.
 constexpr std::chrono::seconds flood_report_interval{10};
 
 // Creates the file so that other users can never read it.
@@ -209,8 +210,8 @@ void access::watch_file() {
   });
 }
 
-// Sets callbacks that run on the threads that accept and read connections. They use only the gate
-// and data that is fixed before the first connection.
+// Sets callbacks that run on the threads that accept and read connections. The callbacks use only
+// the gate and data that is fixed before the first connection.
 void access::guard_memory(net::guard_options& o) {
   o.memory_max = engine_.config.connections.memory_max;
   o.judge = [this](std::string const& client) {

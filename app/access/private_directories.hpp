@@ -1,5 +1,5 @@
 // At startup, restricts directories that earlier servers created, and that other users can enter,
-// to their owner. Main thread.
+// to their owner. Used only on the main thread.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ class private_directories {
     char const* flag;
     std::filesystem::path path;
     mode_t was;        // previous mode, or 0 if the directory did not exist
-    bool with_others;  // can contain other users' files, so it is not changed
+    bool with_others;  // can contain other users' files, so the directory is not changed
     bool blobs;
   };
   std::vector<directory> all_;

@@ -1,6 +1,6 @@
-// Tokens in a stopped server's data directory or etcd store, for the command line. One thread. No
-// server can use the data at the same time: the directory is locked, and in etcd this object is the
-// leader.
+// Tokens in a stopped server's data directory or etcd store, for the command line. Used on one
+// thread. No server can use the data at the same time: the directory is locked, and in etcd this
+// object is the leader.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +16,13 @@ namespace muster::server {
 
 class stored_tokens {
  public:
-  /// Opens the directory, or creates it. FAILED_PRECONDITION with a one-line message: the directory
-  /// is in use, foreign, or from a newer server.
+  /// Opens the directory, or creates it. Returns FAILED_PRECONDITION, with a one-line message, if
+  /// the directory is in use, foreign, or from a newer server.
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
-  /// Opens a store in etcd. Fails with FAILED_PRECONDITION as for a directory, or if a server is
-  /// the leader, and with UNAVAILABLE if etcd does not answer.
+  /// Opens a store in etcd. Returns FAILED_PRECONDITION as for a directory, or if a server is the
+  /// leader. Returns UNAVAILABLE if etcd does not answer.
   /// @param over Called when leadership is lost. Must not return, because nothing may be written
   ///   afterwards.
   static muster::result<stored_tokens> open(journal::etcd::access const& a,
@@ -30,8 +30,8 @@ class stored_tokens {
                                             std::function<void(std::string const& why)> over);
 
   core::token_table const& state() const { return tokens_; }
-  // Changes are on disk when these functions return. They return errors of token_table and of the
-  // disk.
+  // Changes are on disk when these functions return. The functions return the errors of token_table
+  // and of the disk.
   muster::result<new_token> create(token_request const& w, core::time_point now);
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);

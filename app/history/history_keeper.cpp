@@ -16,13 +16,14 @@ using namespace std::chrono_literals;
 
 constexpr auto every = 1s;
 constexpr auto machines_every = 5s;
-// Limits per write. The rest is written next time.
+// Limits per write. The remaining data is written next time.
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
-// Reads at startup one record per second, and the points that are shown for each series.
+// Numbers of records that are read at startup: one record per second, and the points that are shown
+// for each series.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
-// About 500,000 spans. Older spans are read on demand, so that startup is fast.
+// Size of about 500,000 spans. Older spans are read on demand, so that startup is fast.
 constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
 
 std::string in_words(core::duration d) {
@@ -130,7 +131,7 @@ void history_keeper::read() {
   report_unreadable();
 }
 
-// Later reads can find more damaged records.
+// Reports unreadable records again later, because later reads can find more damaged records.
 void history_keeper::report_unreadable() {
   auto const rows = store_->facts().unreadable;
   if (rows == std::exchange(unreadable_reported_, rows)) return;
@@ -143,8 +144,8 @@ void history_keeper::report_unreadable() {
                              " damaged and cannot be shown"});
 }
 
-// Ten minutes suffice: an active rank has made a step since then, or its worker reports the last
-// step again.
+// Reads only the last ten minutes: an active rank has made a step since then, or its worker reports
+// the last step again.
 void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,
@@ -246,7 +247,7 @@ void history_keeper::keep_lines() {
   });
 }
 
-// Drops removed clusters, because their names can be reused.
+// Drops the runs of removed clusters, because cluster names can be reused.
 void history_keeper::keep_runs() {
   auto const& all = coordination_.state();
   std::erase_if(runs_kept_, [&all](auto const& r) { return !all.exists(r.first); });

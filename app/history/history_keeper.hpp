@@ -1,9 +1,10 @@
 // Writes listeners' records to the history store once per second, and restores them at startup:
 // events, charts, worker activity, machine statistics, output of existing jobs' closures, and
 // cluster runs.
-// Owned by the app. Engine thread, or any thread before it runs, unless stated otherwise. History
-// errors never stop the server; they are logged once. The work per second is bounded (see
-// history_keeper.cpp). The rest waits in the listeners, which have their own limits.
+// Owned by the app. Unless stated otherwise, used on the engine thread, or on any thread before the
+// engine runs. History errors never stop the server and are logged once. The work per second is
+// bounded (see history_keeper.cpp). The remaining data waits in the listeners, which have their own
+// limits.
 #pragma once
 
 #include <atomic>
@@ -27,16 +28,16 @@ class history_keeper {
  public:
   history_keeper(engine_assembly& engine, store_assembly& store);
 
-  /// Opens the store, if there is a directory for it, and restores its content.
+  /// Opens the store, if a directory is configured, and restores its content.
   void restore();
   /// @pre restore() was called.
   void begin();
   void finish();
-  /// Waits until all records are written. Main thread, after finish().
+  /// Waits until all records are written. Call this on the main thread, after finish().
   void stop();
 
-  // Any thread, after restore():
-  /// Returns the chart points of an earlier process, oldest first. Later calls return none.
+  // The following functions are thread-safe after restore().
+  /// Returns the chart points of an earlier process, oldest first. Later calls return no points.
   std::vector<chart_point> take_chart_points() { return std::exchange(points_, {}); }
   void keep(chart_point const& p);
   history_reader& past() { return reader_; }

@@ -1,4 +1,5 @@
-// Facts about a stopped server's data directory, needed before its history is shown. Main thread.
+// Information about a stopped server's data directory that is needed before its history is shown.
+// Used only on the main thread.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +10,11 @@
 
 namespace muster::server {
 
-/// Returns the time of the last write, from the history or from the files, or the current time if
-/// neither is readable.
+/// Returns the time of the last write, from the history or from the files. Returns the current time
+/// if neither is readable.
 core::time_point last_written(std::filesystem::path const& data_dir);
-/// Returns the cluster that had the main port, if it is stored. Returns nothing for the cluster
-/// `default` or an empty directory.
+/// Returns the cluster that had the main port, if the cluster is stored. Returns nothing for the
+/// cluster `default` or an empty directory.
 std::vector<core::coordination::cluster_spec> main_cluster_in(
     std::filesystem::path const& data_dir);
 

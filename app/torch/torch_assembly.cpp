@@ -62,7 +62,7 @@ served_stores::served_stores(engine_assembly& engine, perimeter& p, store_assemb
       });
 }
 
-// The cluster in which the program runs determines the settings for torch 2.1 clients.
+// The settings for torch 2.1 clients depend on the cluster in which the program runs.
 torch::carried_store served_stores::store_of(core::program_id program, std::uint32_t ranks) {
   auto pool = pools_.of(program).cluster();
   auto const cluster = hub_.state().find(pool.empty() ? main_cluster_of(engine_.config) : pool);

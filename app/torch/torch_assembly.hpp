@@ -1,6 +1,6 @@
 // TCPStores of torch.distributed and their thread. The settings determine the main cluster's
 // TCPStore; declarations of other clusters determine their TCPStores. Owned by the composition
-// root. Main thread, unless stated otherwise.
+// root. Used on the main thread unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,18 @@ class torch_assembly {
  public:
   virtual ~torch_assembly() = default;
 
-  /// Returns nullptr if this build has no TCPStores. Engine thread.
+  /// Returns nullptr if this build has no TCPStores. Called on the engine thread.
   virtual torch::torch_stores* stores() = 0;
 
   /// Listens for the known clusters and logs their addresses.
-  /// @throws start_error
+  /// @throws start_error if an address cannot be used
   virtual void open() = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
 };
 
-/// In a build without TCPStores, open() of the result rejects all TCPStore settings.
+/// Creates the TCPStores. In a build without TCPStores, open() of the result rejects all TCPStore
+/// settings.
 /// @pre All arguments outlive the result.
 std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
                                                     store_assembly& store, tunnel_service& tunnels);

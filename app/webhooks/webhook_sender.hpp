@@ -24,20 +24,20 @@ std::string signature(std::string const& secret, std::int64_t unix_seconds, std:
 
 class webhook_sender {
  public:
-  /// Maximum number of pending notifications. Further ones are dropped and counted.
+  /// Maximum number of pending notifications. Further notifications are dropped and counted.
   static constexpr std::size_t waiting_max = 100;
   static constexpr int tries_max = 3;
 
-  /// Called on the sender's thread when an address starts to fail, or works again.
+  /// Called on the sender's thread when sending to an address starts to fail, or succeeds again.
   using tell = std::function<void(bool works, std::string text)>;
 
   webhook_sender(webhook_settings settings, tell told);
   ~webhook_sender() { stop(); }
 
-  /// Starts the thread. Fails with FAILED_PRECONDITION if the secret file is unusable.
+  /// Starts the thread. Returns FAILED_PRECONDITION if the secret file is unusable.
   /// @pre Addresses are configured.
   muster::status start();
-  // Any thread:
+  // Thread-safe.
   void send(std::string body);
   notice_totals counts() const { return {posted_, failed_, dropped_}; }
   void stop();
@@ -55,7 +55,7 @@ class webhook_sender {
   std::mutex mutex_;
   std::condition_variable stops_;
   bool stopping_ = false;
-  // Used only by the sender's thread:
+  // Members that only the sender's thread uses.
   http_client client_;
   std::vector<bool> fails_;
   store_thread<std::string> thread_;  // last member, because it uses all other members

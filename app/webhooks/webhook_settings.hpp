@@ -14,14 +14,15 @@ struct webhook_settings {
   std::vector<std::string> urls;      // if empty, no notifications are sent
   std::filesystem::path secret_file;  // signature key; if empty, notifications are unsigned
   std::string page;          // dashboard URL for links; if empty, notifications contain no links
-  std::filesystem::path ca;  // trusted CAs; the system's CAs if empty
+  std::filesystem::path ca;  // trusted CAs; if empty, the system's CAs
 };
 
-/// Returns the problem with the settings, or an empty string. `insecure` allows plaintext to leave
-/// the machine.
+/// Returns the problem with the settings, or an empty string. `insecure` allows the server to send
+/// plaintext to other machines.
 std::string problem_with(webhook_settings const& s, bool insecure);
 
-/// Returns "https://hooks.example/…", because paths are secrets.
+/// Returns a URL for messages, such as "https://hooks.example/…". The path is left out, because it
+/// can be a secret.
 std::string shown_url(std::string const& url);
 
 }  // namespace muster::server

@@ -1,6 +1,6 @@
-// Files that one server stores in a directory, accessible only to its user. The server ignores
-// files with other names. A lock prevents a second server from using the directory. Integer results
-// are errno values, where 0 means success; a `status` is the result of disk_error. Not thread-safe.
+// Files that one server stores in a directory, accessible only to its user. Files with other names
+// are ignored. A lock prevents a second server from using the directory. Integer results are errno
+// values, where 0 means success; a `status` is the result of disk_error. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,15 @@ muster::result<names_and_sizes> files_in(std::filesystem::path const& directory,
 class own_files {
  public:
   struct habits {
-    std::string_view what;  // description of the files' contents, for messages
+    std::string_view what;  // description of the contents, for messages
     bool (*is_own)(std::string_view name);
     std::string_view lock = ".";  // file to lock; "." locks the directory itself
     /// Whether the files must survive a crash. Durable files are flushed to disk before they are
     /// renamed.
     bool durable = false;
   };
-  /// A file that is being written. The object is false, with errno set, if the file could not be
-  /// created. The destructor deletes the file unless it was passed to `keep`.
+  /// A file that is being written. If the file could not be created, the object is false and errno
+  /// is set. The destructor deletes the file unless it was passed to `keep`.
   struct unfinished {
     unfinished() = default;
     explicit unfinished(std::filesystem::path p)
@@ -58,17 +58,17 @@ class own_files {
 
   explicit own_files(habits h) : habits_(h) {}
 
-  /// Creates the directory if necessary and locks it. INTERNAL also if another server has locked
-  /// it.
+  /// Creates the directory if necessary and locks it. Returns INTERNAL also if another server has
+  /// locked the directory.
   muster::status open(std::filesystem::path directory);
   bool is_open() const { return static_cast<bool>(lock_); }
   std::filesystem::path const& directory() const { return directory_; }
   std::filesystem::path path_of(std::string_view name) const { return directory_ / name; }
 
   unfinished begin(std::string_view name) const { return unfinished(path_of(name)); }
-  /// Renames a complete file to `name` and replaces any existing file of that name.
+  /// Renames a complete file to `name`, and replaces an existing file with this name.
   int keep(unfinished& u, std::string_view name) const;
-  /// Fills `into` from `offset` on. Returns EIO also if the file is too short.
+  /// Fills `into` with the bytes from `offset` on. Returns EIO also if the file is too short.
   int read(std::string_view name, std::uint64_t offset, std::string& into) const;
   void remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 

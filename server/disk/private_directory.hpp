@@ -1,5 +1,5 @@
 // Directories that only their owner can access, regardless of the umask. RocksDB chooses the modes
-// of its own files, so the directory must protect them. Any thread. Errors are errno values; 0
+// of its own files, so the directory must protect them. Thread-safe. Errors are errno values; 0
 // means success.
 #pragma once
 

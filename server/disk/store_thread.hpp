@@ -1,5 +1,5 @@
 // A store's thread. It processes requests in order, in batches of all pending requests. Callers
-// limit the number of pending requests.
+// must limit the number of pending requests.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ class store_thread {
       }
     });
   }
-  /// Any thread. Returns false and drops the requests before `start` and after `stop`.
+  /// Adds requests. Returns false and drops the requests before `start` and after `stop`.
+  /// Thread-safe.
   bool ask(std::vector<Asked> more) {
     {
       std::lock_guard const hold(mutex_);
@@ -45,8 +46,8 @@ class store_thread {
     asked_.notify_one();
     return true;
   }
-  /// Waits for the current batch and stops the thread. Any other thread. Returns false if the
-  /// thread was not running.
+  /// Waits for the current batch and stops the thread. Can be called on any other thread. Returns
+  /// false if the thread was not running.
   /// @param finish whether to process the pending requests as well
   bool stop(bool finish) {
     if (!thread_.joinable()) return false;

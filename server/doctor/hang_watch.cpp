@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Idle threads, for example gRPC's, and stack sampling cause activity up to these amounts.
+// Maximum activity that does not count as work. Idle threads, for example gRPC's, and stack
+// sampling cause such activity.
 constexpr std::uint64_t io_noise = 64 << 10, io_noise_each_second = 64 << 10;
 constexpr std::uint64_t faults_noise = 32, faults_noise_each_second = 32;
 constexpr std::uint64_t spins_from_percent = 5;
@@ -17,7 +18,8 @@ constexpr std::uint64_t wakeups_by_signals = 2;  // stack sampling sends one sig
 
 constexpr duration every_min = 250ms, every_max = 15s, between_max = 5s;
 
-// A counter decreases when a process exits, which also counts as a change.
+// Returns whether a counter changed by more than noise. A decrease also counts, because it means
+// that a process exited.
 bool much(std::uint64_t is, std::uint64_t was, std::uint64_t noise, std::uint64_t each_second,
           duration over) {
   auto const ms = static_cast<std::uint64_t>(
@@ -65,7 +67,7 @@ void hang_watch::note(time_point now, watched& w, rank_vitals const& v) {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(over).count();
     w.still = v.state == 'S' && v.wakeups <= l.wakeups + wakeups_by_signals;
     auto const cpu = v.cpu_ms > l.cpu_ms ? v.cpu_ms - l.cpu_ms : 0;
-    // On a busy host, a looping rank gets little processor time.
+    // On a busy host, a rank in an endless loop gets little processor time.
     w.spins = v.state == 'R' ||
               (cpu > 0 && cpu * 100 >= spins_from_percent * static_cast<std::uint64_t>(ms));
     // After a server restart, workers report the steps of their ranks again.
@@ -90,7 +92,7 @@ hang_watch::ranks hang_watch::alive() const {
   return all;
 }
 
-// A rank without a current observation could be working.
+// A rank without a current observation can be working.
 bool hang_watch::all_seen() const {
   auto const those = alive();
   return !those.empty() && std::all_of(those.begin(), those.end(), [&](auto r) {
@@ -105,7 +107,7 @@ time_point hang_watch::quiet_since() const {
   return last;
 }
 
-// A spinning rank gets twice the time, because a long computation looks like a loop.
+// A spinning rank gets twice the time, because a long computation looks like an endless loop.
 duration hang_watch::patience_with(watched const& w) const {
   return std::max(w.spins ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }
@@ -164,7 +166,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
     first_stacks_ = {};
     return a;
   }
-  // An undecided verdict is reviewed later, when a single rank may differ from the others.
+  // An undecided verdict is reviewed later, when a single rank may differ from the other ranks.
   if (found_ && (found_->rank >= 0 || now < again_)) return a;
   auto const between = std::min(hang_after_ / 4, between_max);
   auto const second = first_stacks_ ? std::max(s->ripe, *first_stacks_ + between) : now;
@@ -173,7 +175,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
   return a;
 }
 
-// The first stacks are stored: a rank whose second stack differs has moved.
+// Stores the first stacks. A rank whose second stack differs has moved.
 hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   bool const again = first_stacks_.has_value();
   for (auto& s : all) {
@@ -198,7 +200,7 @@ hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   return decide(now, *s);
 }
 
-// The named rank itself must move, because other ranks may print that they are waiting.
+// The named rank itself must move, because other ranks can print that they are waiting.
 hang_change hang_watch::check_over() {
   if (!found_) return hang_change::none;
   auto const since = found_->found;

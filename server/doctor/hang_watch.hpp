@@ -2,7 +2,7 @@
 // wait for. The verdict is derived from external observations of the ranks:
 //
 //   looked(): output, processor time and I/O of ranks ──┐
-//   barriers of their cluster ──────────────────────────┼─► quiet ─► stacks()
+//   barriers of the program's cluster ──────────────────┼─► quiet ─► stacks()
 //   stacks(), taken twice on request ───────────────────┘             │
 //                                      found, with a verdict ◄────────┘
 //
@@ -11,8 +11,8 @@
 // or runs an endless loop. The program moves while any training rank works or all training ranks
 // spin. A late barrier is examined separately. A working rank is never named.
 //
-// Pure: callers pass the time. Owned by the code that watches programs; one thread. Limits:
-// hang::waiting_shown, text_bytes_max for each stack.
+// Pure: callers pass the time. Owned by the code that watches programs, which uses it on one
+// thread. Limits: hang::waiting_shown, and text_bytes_max for each stack.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,21 @@ using core::time_point;
 /// exits.
 struct rank_vitals {
   std::uint32_t rank = 0;
-  char state = 0;  // from /proc: R, S, D, T or Z; T or D if any process is in that state
+  char state = 0;  // from /proc: R, S, D, T or Z. T or D if any process is in this state
   std::uint64_t cpu_ms = 0;
   std::uint64_t io_bytes = 0;
   std::uint64_t faults = 0;
   std::uint64_t output = 0;
-  std::uint64_t wakeups = 0;  // wake-ups of the first thread
+  std::uint64_t wakeups = 0;  // wake-ups of the rank's first thread
   std::optional<std::uint64_t> step{};
 };
 
 struct rank_stack {
   std::uint32_t rank = 0;
-  std::string text{};     // of the rank's own process, in the format of faulthandler; may be empty
+  std::string text{};  // stack of the rank's own process, as printed by faulthandler; may be empty
   std::string process{};  // kernel state, such as "S in futex_wait_queue"
-  /// Only the main thread of a native stack is compared, and a change does not count as progress.
+  /// Whether the stack is native. Only its main thread is compared, and a change does not count as
+  /// progress.
   bool native = false;
 };
 
@@ -67,18 +68,19 @@ enum class hang_change : std::uint8_t { none, found, over };
 
 class hang_watch {
  public:
-  /// Longer stacks are truncated.
+  /// Maximum length of a stack. Longer stacks are truncated.
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
-  /// A barrier or step is late when it takes this many times its usual duration.
+  /// A barrier or step is late when it takes this many times as long as usual.
   static constexpr int late_times = 10;
   /// An undecided verdict is reviewed at doubling intervals, up to this multiple of `hang_after`.
   static constexpr int again_times_max = 64;
 
-  /// @param trains by rank; other ranks (ps, evaluator) are neither examined nor named
+  /// @param trains indexed by rank; other ranks (ps, evaluator) are neither examined nor named
   hang_watch(time_point now, duration hang_after, std::vector<bool> trains);
 
   /// Restores a verdict of an earlier server process. The verdict remains until the named rank
-  /// moves, or until any rank moves if it names none. REQUIRES: looked() has not been called.
+  /// moves. If it names no rank, it remains until any rank moves. REQUIRES: looked() has not been
+  /// called.
   void restore(core::hang found);
   duration every() const;
   time_point due() const { return due_; }
@@ -90,7 +92,8 @@ class hang_watch {
   answer looked(time_point now, look l);
   hang_change stacks(time_point now, std::vector<rank_stack> all);
 
-  /// Returns nothing while the program moves. The caller fills in `task` and `host`.
+  /// Returns the verdict, or nothing while the program moves. The caller fills in `task` and
+  /// `host`.
   std::optional<core::hang> const& found() const { return found_; }
   std::vector<std::uint32_t> const& waiting() const { return waiting_; }
 
@@ -100,12 +103,12 @@ class hang_watch {
     // Whether the first thread slept without a wake-up between the last two observations.
     bool still = false;
     bool spins = false;
-    int in_kernel = 0;  // consecutive observations in the kernel
+    int in_kernel = 0;  // number of consecutive observations in the kernel
     rank_vitals last{};
     time_point seen{}, moved{};
     std::string stack{}, process{};
     std::string
-        // Native stack while spinning. Only displayed, because it differs each time.
+        // Native stack while spinning. The stack is only displayed, because it differs each time.
         spun{};
   };
   using ranks = std::vector<std::uint32_t>;
@@ -126,10 +129,11 @@ class hang_watch {
   hang_change check_over();
   hang_change decide(time_point now, suspicion const& s);
   core::hang judged(suspicion const& s) const;
-  /// Returns the ranks of `among` whose stacks differ from the majority's, or nothing without a
-  /// majority.
+  /// Returns the ranks in `among` whose stacks differ from the majority's stacks. Returns nothing
+  /// if there is no majority.
   std::optional<ranks> odd_ones(ranks const& among) const;
-  /// Returns the ranks of `among` outside any collective operation, if other ranks are in one.
+  /// Returns the ranks in `among` that are outside any collective operation, if other ranks are in
+  /// a collective operation.
   ranks outside_collective(ranks const& among) const;
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
@@ -151,13 +155,13 @@ class hang_watch {
 };
 
 /// Returns the library ("JAX", "torch", …) whose collective operation the main thread is waiting
-/// in, or an empty string. docs/programs.md lists the known frames.
+/// in. Returns an empty string if there is none. docs/programs.md lists the known frames.
 std::string_view collective_of(std::string_view stack);
-/// Returns the main thread's stack, which is the last in the text.
+/// Returns the stack of the main thread, which is the last stack in the text.
 std::string_view main_thread_of(std::string_view stack);
 /// Returns the main thread's current line, preferably outside the Python standard library and
 /// shared libraries: "/srv/train.py:12 in step", or "train in step(int)" without line numbers.
-/// Empty if unknown.
+/// Returns an empty string if the line is unknown.
 std::string line_of(std::string_view stack);
 
 }  // namespace muster::doctor

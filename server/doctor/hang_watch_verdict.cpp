@@ -26,8 +26,8 @@ bool is_stopped(rank_vitals const& v) {
   return v.state == 'T' || v.state == 't';
 }
 
-// A rank that skipped a barrier, or left it early, waits at another barrier for ranks that wait for
-// it. The smaller group is at fault. Groups of equal size are undecided.
+// A rank that skipped a barrier, or left the barrier early, waits at another barrier for ranks that
+// wait for this rank. The smaller group is at fault. Groups of equal size are undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
                                 std::vector<std::uint32_t> const& alive) {
   for (auto const& other : all) {
@@ -163,8 +163,9 @@ core::hang hang_watch::judged(suspicion const& s) const {
     if (!outside.empty() && h.waiting_line.empty() && !collective_of(ranks_[r].stack).empty())
       h.waiting_line = line_of_rank(r);
   if (blame_single_rank(h, collective, outside)) return h;
-  // Several ranks may differ, because a rank that serves the other ranks always does. If all other
-  // ranks wait for another process, the single rank that spins or sleeps long is named.
+  // Several ranks may differ, because a rank that serves the other ranks always differs. If all
+  // other ranks wait for another process, the single rank that spins or sleeps for a long time is
+  // named.
   auto const is_alone = [&](auto r) {
     auto const& w = ranks_[r];
     bool const blocked = w.still && w.process.find(" in ") != std::string::npos;

@@ -7,11 +7,11 @@
 namespace muster::doctor {
 namespace {
 
-// Minimum distance of a median from zero, in standard errors. Together with behind_min, this makes
-// false alarms rare although a program is checked repeatedly.
+// Minimum distance of a median from zero, in standard errors. Together with behind_min, this limit
+// makes false alarms rare although a program is checked repeatedly.
 constexpr double errors_min = 5;
-// Maximum drift of arrivals of ranks that wait for each other: the shift between the first and
-// second half, as a share of the variation of step times.
+// Maximum drift of arrivals if ranks wait for each other. The drift is the shift between the first
+// and the second half, as a share of the variation of step times.
 constexpr double wander_max = 0.5;
 
 double median_of(std::vector<double>& all) {
@@ -21,7 +21,7 @@ double median_of(std::vector<double>& all) {
   return *middle;
 }
 
-// For each rank, delays as fractions of a step, for the steps in which the rank reported.
+// Delays of each rank as fractions of a step, for the steps that the rank reported.
 struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };
@@ -44,7 +44,7 @@ double spread_of(std::vector<double> values) {
   return 1.4826 * median_of(values);
 }
 
-// If ranks do not wait for each other, their arrivals drift apart.
+// Returns whether ranks wait for each other. If they do not, their arrivals drift apart.
 bool wait_for_each_other(std::vector<std::vector<double>> const& arrives,
                          std::vector<std::vector<double>> const& takes,
                          std::vector<std::uint32_t> const& who) {
@@ -82,7 +82,7 @@ std::vector<slow_rank> slow_ranks(std::span<step_column const> columns,
       auto const usual = median_of(values);
       lengths.push_back(usual);
       values.clear();
-      std::int64_t first = 0;  // an arbitrary rank's arrival, subtracted to keep the numbers small
+      std::int64_t first = 0;  // arrival of some rank, subtracted to keep the numbers small
       for (auto const r : who) {
         if (c.at[r] == 0) continue;
         if (first == 0) first = c.at[r];

@@ -33,7 +33,7 @@ bool is_of_library(frame const& f) {
          (f.number.empty() && f.file.find(".so") != std::string_view::npos);
 }
 
-// A Python frame is recognised by the end of its path, a native frame by the start of its function
+// Identifies a Python frame by the end of its path, or a native frame by the start of its function
 // name. docs/programs.md contains this table.
 struct known_frame {
   std::string_view operation;

@@ -47,7 +47,7 @@ class numbers {
   std::string_view rest_;
 };
 
-// Limit for times, because they are summed and data from disk can contain any number.
+// Limit for times, because times are summed and data from disk can contain any number.
 constexpr std::uint64_t longest_us = std::uint64_t{1} << 56;
 
 bool possible(std::int64_t us) {
@@ -59,8 +59,8 @@ duration us(std::uint64_t n) {
   return duration(static_cast<std::int64_t>(std::min(n, longest_us)));
 }
 
-// The first number of a span contains its step count and whether it starts when the previous span
-// ended.
+// Reads a span. The first number contains the step count and whether the span starts when the
+// previous span ended.
 bool read_one(numbers& in, step_span& s) {
   auto const head = in.next(), took = in.next();
   if (!head || !took) return false;

@@ -1,10 +1,10 @@
 // Records when ranks completed their steps. Packs the spans of a step table by rank into segments,
-// which the history on disk stores unchanged.
+// which the history on disk stores unchanged. Path of a span:
 //
 //   step_table::reported ──► add ──► open spans ──► segments ──► of, take_new
 //
-// A step that directly follows another step takes about 4 bytes. Owned by a hub; engine thread
-// only; pure. Segments are immutable, so any thread may read them.
+// A step that directly follows another step takes about 4 bytes. Owned by a hub; used only on the
+// engine thread; pure. Segments are immutable, so any thread can read them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct step_span {
   std::uint64_t step = 0;
   core::time_point ended{};
   core::duration took{};
-  core::duration longest{};  // duration of the longest step; the mean if unknown
+  core::duration longest{};  // duration of the longest step; if unknown, the mean duration
 
   bool operator==(step_span const&) const = default;
 };
@@ -47,24 +47,25 @@ struct step_segment {
 
 /// Packs spans. REQUIRES: the spans of each rank are in order.
 std::string packed(std::vector<step_span> spans, core::time_point base);
-/// Stops at malformed data.
+/// Calls `take` for each span in `bytes`. Stops at malformed data.
 void unpack(std::string_view bytes, core::time_point base,
             std::function<void(step_span const&)> const& take);
 
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Enough for about 4 million steps. At the limit, the oldest segment is dropped.
+  /// Size limit, enough for about 4 million steps. At the limit, the oldest segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// At the limit, all open spans are packed.
+  /// Maximum number of open spans. At the limit, all open spans are packed.
   static constexpr std::size_t open_max = 16'384;
-  /// Older open spans are packed.
+  /// Open spans older than this are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
-  /// A rank's consecutive steps shorter than short_step are combined, up to sum_max in total.
+  /// A rank's consecutive steps shorter than short_step are combined, up to a total duration of
+  /// sum_max.
   static constexpr core::duration short_step = std::chrono::milliseconds(20),
                                   sum_max = std::chrono::milliseconds(100);
 
-  /// @param since the log ignores earlier steps
+  /// @param since Earlier steps are ignored.
   explicit step_log(core::time_point since = {}) : since_(since) {}
 
   void add(core::time_point now, core::program_id program, std::uint32_t attempt,

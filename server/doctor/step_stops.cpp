@@ -66,7 +66,7 @@ core::time_point step_stops::due() const {
   return next;
 }
 
-// Lets waiting ranks continue, up to the step of an earlier agreement if one exists.
+// Lets waiting ranks continue, or, if there is an earlier agreement, continue up to its step.
 void step_stops::end(core::program_id program, muster::status const& why) {
   auto const over = rounds_.extract(program);
   if (!over) return;
@@ -87,7 +87,7 @@ void step_stops::settle(core::program_id program) {
                          "one of the program's ranks has reported the highest possible step"});
   auto const over = rounds_.extract(it);
   auto const& r = over.mapped();
-  // A rank that reached the step of an earlier agreement may have exited because of it.
+  // A rank that reached the step of an earlier agreement may have exited because of this agreement.
   auto const before = agreed(program, r.attempt);
   auto const step = before && *before <= *r.reached ? *before : std::max(r.least, *r.reached + 1);
   remember(program, r.attempt, step);

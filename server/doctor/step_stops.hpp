@@ -1,10 +1,10 @@
-// Agrees with workers on the step at which all ranks of an attempt stop.
+// Agrees with workers on the step at which all ranks of an attempt stop. Sequence:
 //
 //   begin ──► ranks wait at their next step ──► workers report the steps ──► all get the final step
-//                     └── a worker is disconnected or silent, or no rank reports steps: continue
 //
-// The final step is later than any step reached so far, so no rank can block another. Owned by a
-// hub; engine thread only.
+// If a worker is disconnected or silent, or no rank reports steps, the ranks continue. The final
+// step is later than any step reached so far, so no rank can block another rank. Owned by a hub;
+// used only on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -34,24 +34,24 @@ struct steps_held {
 struct stop_after {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  // Not set if there is no agreement; waiting ranks then continue.
+  // Empty if there is no agreement; waiting ranks then continue.
   std::optional<std::uint64_t> step{};
 };
 
 class step_stops {
  public:
-  /// More concurrent agreements are refused.
+  /// Maximum number of concurrent agreements. Further agreements are refused.
   static constexpr std::size_t under_way_max = 64;
   /// Maximum number of remembered agreements. At the limit, the oldest agreement is dropped, and a
-  /// reconnecting worker is no longer informed of it.
+  /// worker that reconnects is not informed of it.
   static constexpr std::size_t agreed_max = 1'024;
   static constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
-  /// Time limit for workers to answer, which normally takes milliseconds. Older workers never
+  /// Time limit for workers to answer. Answers normally take milliseconds, but older workers never
   /// answer.
   static constexpr core::duration patience = std::chrono::seconds(3);
 
   struct functions {
-    // Returns false if the worker is disconnected.
+    // Sends the request. Returns false if the worker is disconnected.
     std::function<bool(core::stream_id, hold_steps const&)> hold;
     std::function<void(core::stream_id, stop_after const&)> tell;
   };
@@ -61,8 +61,9 @@ class step_stops {
   /// Starts an agreement.
   /// @param least earliest step to stop at
   /// @param workers workers of all live ranks
-  /// @param done called once, possibly before `begin` returns. Errors: FAILED_PRECONDITION if no
-  ///   rank reports steps; UNAVAILABLE if a worker is disconnected or silent; RESOURCE_EXHAUSTED
+  /// @param done called once, possibly before `begin` returns, with FAILED_PRECONDITION if no rank
+  ///   reports steps, UNAVAILABLE if a worker is disconnected or silent, or RESOURCE_EXHAUSTED at
+  ///   the limit
   void begin(core::time_point now, core::program_id program, std::uint32_t attempt,
              std::uint64_t least, std::set<core::stream_id> const& workers, handler done);
   void answered(core::stream_id stream, steps_held const& what);

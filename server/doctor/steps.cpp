@@ -10,10 +10,9 @@ namespace {
 using core::duration;
 using core::time_point;
 
-// The minimum delay of a host's reports is taken from the last one or two windows, because clocks
-// drift.
+// Clocks drift, so the minimum delay of a host's reports is taken from the last one or two windows.
 constexpr duration clock_window = std::chrono::seconds(30);
-// Error when arrival times from several hosts are compared.
+// Maximum error when arrival times on several hosts are compared.
 constexpr duration blur_of_hosts = std::chrono::milliseconds(5);
 
 duration median_of(std::vector<std::uint32_t>& all) {
@@ -240,8 +239,8 @@ std::vector<slow_rank> const& step_table::slow_of(program const& p) {
   return all;
 }
 
-// Returns ranks that are so far behind that none of their steps is stored, slowest first. They are
-// compared by pace.
+// Returns ranks that are so far behind that none of their steps is stored, slowest first. Such
+// ranks are compared by pace.
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;

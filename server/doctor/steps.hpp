@@ -1,5 +1,6 @@
 // The times at which ranks reached their steps, and the step durations, as reported by workers.
-// Contains the last reported attempt of each program. Owned by a hub; engine thread only.
+// Contains the last reported attempt of each program. Owned by a hub; used only on the engine
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct step_report {
   std::uint64_t step = 0;
   core::duration at{};         // when `step` was reached, on the clock of `mark::at`
   std::vector<mark> marks{};   // newest steps since the last report, in order, including `step`
-  std::uint32_t left_out = 0;  // earlier steps omitted for lack of space
+  std::uint32_t left_out = 0;  // number of earlier steps that were omitted for lack of space
 };
 
 struct rank_place {
@@ -49,27 +50,28 @@ struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    // Number of attempts of this program, and of programs including this one, in which a rank of
-    // the host was chronically slow.
+    // Number of attempts of this program, and number of programs including this program, in which a
+    // rank of the host was chronically slow.
     std::uint32_t attempts = 0, runs = 0;
   };
-  std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
-  std::uint32_t ranks = 0;            // ranks that have reported a step
+  std::uint64_t least = 0, most = 0;  // minimum and maximum over ranks that have reported a step
+  std::uint32_t ranks = 0;            // number of ranks that have reported a step
   core::duration took{};
   std::vector<slow> slow_ones{};  // slowest first; at most slow_shown
 };
 
 class step_table {
  public:
-  /// Maximum number of ranks of all programs. At the limit, the program that has not reported for
-  /// longest is dropped.
+  /// Maximum number of ranks in all programs. At the limit, the program whose last report is oldest
+  /// is dropped.
   static constexpr std::size_t ranks_max = 16'384;
   static constexpr std::size_t steps_kept = 128;
   /// A rank's step time is the median of this many steps.
   static constexpr std::size_t steps_timed = 32;
-  /// Maximum number of hosts per program that were slow in earlier attempts.
+  /// Maximum number of remembered hosts per program that were slow in earlier attempts.
   static constexpr std::size_t hosts_kept = 64;
-  /// Maximum number of hosts that were slow in removed programs. More are ignored.
+  /// Maximum number of remembered hosts that were slow in programs that have been removed. Further
+  /// hosts are ignored.
   static constexpr std::size_t hosts_of_runs_kept = 1'024;
   static constexpr std::size_t slow_shown = 16;
 
@@ -79,20 +81,21 @@ class step_table {
     core::duration sent{};  // on the monotonic clock of the worker's host
     std::vector<step_report> ranks{};
   };
-  /// Returns the places of all ranks, by rank. Called once for each attempt.
+  /// Returns the places of all ranks, indexed by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Returns the report's steps with their times. Omits a rank's first step, whose start is
-  /// unknown. Ignores earlier attempts and unknown ranks.
+  /// Returns the steps of a report with their times. Omits a rank's first step, because its start
+  /// is unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
 
-  /// Return nothing if the rank has reported no step.
+  /// Returns the rank's progress, or nothing if the rank has reported no step.
   std::optional<rank_progress> progress(core::program_id program, std::uint32_t attempt,
                                         std::uint32_t rank) const;
   std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// Returns nothing if no rank has reported a step. Includes slow ranks if `slow_ones` is set.
+  /// Returns the steps of a program, or nothing if no rank has reported a step. Includes slow ranks
+  /// if `slow_ones` is set.
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
@@ -101,12 +104,12 @@ class step_table {
  private:
   struct rank {
     std::uint64_t step = 0;
-    core::duration at{};  // on its host's monotonic clock
+    core::duration at{};  // on the monotonic clock of the rank's host
     core::time_point reached{};
     bool said = false;
     core::duration pace{};  // time per step since the previous report; 0 if unknown
   };
-  /// Offset to add to a host's clock, from the report with the minimum delay.
+  /// Clock of a host. The offset to add is computed from the report with the minimum delay.
   struct clock {
     core::duration now{}, before{};
     core::time_point since{};

@@ -1,5 +1,5 @@
-// Views of closures, from the core's records or otherwise from the history's rows. Each call takes
-// about 1 ms. Engine thread only.
+// Views of closures. Uses the core's record of a closure, or otherwise the history's row. Each call
+// takes about 1 ms. Used only on the engine thread.
 #pragma once
 
 #include "server/core/api/explanation.hpp"
@@ -9,15 +9,16 @@
 
 namespace muster::history {
 
-/// `of` is the session whose rows are searched if the core has no record. Errors: NOT_FOUND.
+/// Returns a closure. `of` is the session whose rows are searched if the core has no record.
+/// Returns NOT_FOUND if there is neither a record nor a row.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of = {});
-/// Returns the closures of `ids` that are known, in the same order.
+/// Returns the known closures among `ids`, in the order of `ids`.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Continues a search at `from` for one step. Records are searched before rows.
+/// Continues a search at `from` and makes one step. Records are searched before rows.
 result<search_step> search_closures(history const& h, coordinator const& core,
                                     closure_query const& q, closure_cursor from,
                                     closure_bounds const& within);

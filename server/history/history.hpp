@@ -1,12 +1,12 @@
 // History of a cluster: independent listeners for changes of the core. The hub calls `fold` after
-// each step of the core, before it delivers results.
+// each step of the core, before it delivers results. Path of a change:
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
 //                                          └─► metrics, jobs, log
 //
 // The history can contain changes that are not durable yet, so its views must wait for durability
-// like the core's views. Owned by a cluster's hub; engine thread only.
+// like the core's views. Owned by a cluster's hub; used only on the engine thread.
 #pragma once
 
 #include "server/core/api/effects.hpp"
@@ -23,7 +23,7 @@ namespace muster::history {
 
 struct recorded_span {
   lane_key lane;
-  names::function function;  // the name is empty if there are several functions
+  names::function function;  // its name is empty if there are several functions
   span_view what;
 };
 
@@ -45,7 +45,8 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// Restores spans from an earlier server process, oldest first. @pre Nothing has been folded.
+  /// Restores a span from an earlier server process. The oldest span must be restored first.
+  /// @pre No step has been folded.
   void restore(recorded_span const& s) {
     auto v = s.what;
     auto const ended = v.started + v.lasted;

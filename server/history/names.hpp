@@ -1,9 +1,10 @@
 // Function names that listeners display. The core reuses its function numbers, so the history
 // assigns its own number to each name.
 //
-// Folded before the other listeners. Owned by a cluster's history; engine thread only. Limit:
-// config::functions_max plus twice callables_max. At the limit, unused callables' names are
-// dropped; if all are in use, a new callable shares the number of its function's name.
+// Updated before the other listeners. Owned by a cluster's history; used only on the engine thread.
+// Limit: config::functions_max plus twice callables_max. At the limit, names of unused callables
+// are dropped. If all callables are in use, a new callable shares the number of its function's
+// name.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ class names {
     bool operator==(function const&) const = default;
   };
 
-  /// `c` must outlive the object. `in_use` calls its argument with each number that a listener
-  /// uses.
+  /// `c` must outlive the object. `in_use` calls its argument with each function number that a
+  /// listener uses.
   names(config const& c, std::function<void(std::function<void(function_id)> const&)> in_use)
       : config_(c), in_use_(std::move(in_use)) {}
 

@@ -1,6 +1,6 @@
 // Entries: one per job or session, per request, and per closure that has ended or that a worker has
-// returned. A job's entries are deleted with the job; a session's request is deleted when all its
-// closures are released.
+// returned. A job's entries are deleted with the job; a session's request is deleted when all
+// closures of the request are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Hand-written for speed, because each ended or deleted closure needs keys.
+// Formats numbers without library functions for speed, because each ended or deleted closure needs
+// keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -134,7 +135,7 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
   return f;
 }
 
-// Visits all entries of one kind, in all jobs. Returns an error when `take` returns false.
+// Visits all entries of one kind in all jobs. Returns an error when `take` returns false.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
   return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {

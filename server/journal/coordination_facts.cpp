@@ -56,7 +56,7 @@ struct encoder {
   }
 };
 
-// Calls `take(rest of the key, entry)` for each entry of one kind in a cluster.
+// Calls `take(rest of the key, entry)` for each of a cluster's entries of one kind.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);
@@ -121,7 +121,7 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::optional<std::string> damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     coordination::cluster_fact f;
-    // Ignored, because an unknown enumerator is replaced by the first enumerator.
+    // The result is ignored, because an unknown enumerator is replaced by the first enumerator.
     bool in_range = true;
     if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
       damaged = key.substr(2);

@@ -46,8 +46,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// Copies `from` to `partial` and verifies the copy. `judged` is the contents of `from`, or null if
-// no server can load `from`; then only the numbers of entries are compared.
+// Copies `from` to `partial` and verifies the copy. `judged` contains the contents of `from`. It is
+// null if no server can load `from`; then only the numbers of entries are compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);
@@ -90,8 +90,8 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// `directory` is the directory of `from`, or empty. If `judge` is set, a server must be able to
-// load `from`.
+// Copies `from`. `directory` is the directory of `from`, or empty. If `judge` is set, a server must
+// be able to load `from`.
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();

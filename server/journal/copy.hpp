@@ -1,5 +1,5 @@
-// Copies a store (`muster data backup`, `muster data restore`) or compacts it in place (`muster
-// data compact`). Single-threaded.
+// Copies a store (`muster data backup`, `muster data restore`) or compacts a store in place
+// (`muster data compact`). Single-threaded.
 #pragma once
 
 #include "server/journal/inspection.hpp"
@@ -25,30 +25,30 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 /// the process is killed. Servers reject an unfinished copy, because the format entry is written
 /// last.
 /// @return FAILED_PRECONDITION if `from` or `to` is unsuitable, INTERNAL if the data is damaged or
-/// the disk failed
+///   the disk failed
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies an open view without blobs. Otherwise like `copy_store` for directories.
+/// Copies an open view without blobs, otherwise like `copy_store` for directories.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 
-/// Like `copy_store`, but does not require that a server can load the view. Copies the blobs in
-/// `directory` unless `directory` is empty.
+/// Copies like `copy_store`, but does not require that a server can load the view. Copies the blobs
+/// in `directory` unless `directory` is empty.
 muster::result<copied> copy_unchecked(view const& from, std::filesystem::path const& directory,
                                       std::filesystem::path const& to, watcher const& watch = {});
 
 /// Copies all entries of `from` into an empty store. The format entry is written after all other
 /// entries are durable.
 /// @param expected number of entries, for progress messages
-/// @return CANCELLED: `watch` returned false.
+/// @return CANCELLED if `watch` returned false
 muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,
                                     watcher const& watch = {});
 
 struct compacted {
   std::uint64_t bytes_before = 0, bytes_after = 0;
 };
-/// Compacts a directory that no server uses. Fails like `copy_store`.
+/// Compacts a directory that no server uses. Returns the same errors as `copy_store`.
 muster::result<compacted> compact_store(std::filesystem::path const& directory);
 
 }  // namespace muster::server::journal

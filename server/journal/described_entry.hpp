@@ -1,5 +1,5 @@
-// Encodes the structs of server/core/api/described.hpp as store entries. The bytes equal Protobuf's
-// encoding of records.proto, which tests/journal/described_entry_test.cpp verifies.
+// Encodes the structs of server/core/api/described.hpp as store entries. The bytes are the same as
+// Protobuf's encoding of records.proto; tests/journal/described_entry_test.cpp verifies this.
 #pragma once
 
 #include <algorithm>
@@ -153,7 +153,8 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
 }
 
 // Types that are stored as another type. `entry_of(value)` converts to the stored type.
-// `from_entry(entry, value)` converts back and returns whether the entry's numbers are in range.
+// `from_entry(entry, value)` converts back, and returns whether the numbers of the entry are in
+// range.
 template <class V>
 concept converted = requires(V const& v) {
   entry_of(v);
@@ -186,7 +187,8 @@ inline constexpr bool is_pair<std::pair<std::string, V>> = true;
 template <core::described T>
 void encode_entry(T const& of, std::string& to);
 /// Decodes a struct. Absent fields become empty, zero or false. Skips unknown fields. Sets
-/// `in_range` to false if a number has no enumerator. Returns false if the bytes are damaged.
+/// `in_range` to false if no enumerator has a number that was read. Returns false if the bytes are
+/// damaged.
 template <core::described T>
 bool decode_entry(std::string_view bytes, T& into, bool& in_range);
 
@@ -356,8 +358,8 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
   return true;
 }
 
-// Reads rows that are encoded as parallel arrays, up to the length of the shortest array. Sets
-// `in_range` to false if the columns differ in length.
+// Reads rows that are encoded as parallel arrays. Reads as many rows as the shortest array has
+// elements. Sets `in_range` to false if the arrays differ in length.
 template <class V>
 void take_columns(std::string_view message, std::vector<V>& rows, bool& in_range) {
   std::size_t shortest = ~std::size_t{0}, longest = 0;
@@ -385,7 +387,7 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
-// Sets all fields to zeros or empty values, not to the struct's defaults.
+// Sets all fields to zeros or empty values, not to the defaults of the struct.
 template <core::described T>
 void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {

@@ -1,5 +1,5 @@
 // Table of the kinds of store entries, for tools that list entries without interpreting them. Pure
-// functions, any thread.
+// and thread-safe functions.
 #pragma once
 
 #include <vector>
@@ -17,17 +17,17 @@ namespace muster::server::journal {
 
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
-/// Returns version 0 if the store is empty.
+/// Reads the format entry. Returns version 0 if the store is empty.
 /// @return FAILED_PRECONDITION if the format entry is unreadable, or is missing in a store with
-/// other entries
+///   other entries
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {
-  /// Prefix of the keys, followed by `\0`. The key "format" is the tag itself and has no parts.
+  /// Prefix of the keys, followed by `\0`. The key "format" consists only of the tag.
   std::string_view tag;
   std::string_view name;
-  /// Names of the key's further parts, separated by `\0`. The last part extends to the key's end. A
-  /// part without a name must be empty.
+  /// Names of the further parts of a key, separated by `\0`. The last part extends to the end of
+  /// the key. A part without a name must be empty.
   std::vector<std::string_view> parts;
   google::protobuf::Message const& (*form)();
 };

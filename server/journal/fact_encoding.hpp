@@ -13,7 +13,7 @@
 
 namespace muster::server::journal {
 
-// Each function appends the changes for these facts to `into`, in order.
+// Each function appends the changes for these facts to `into`, in the order of the facts.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
@@ -28,7 +28,7 @@ struct stored_job {
   std::string cluster;
   core::restored_job job;
 };
-/// Loads all jobs in order of their numbers, after values without a session.
+/// Loads all jobs in order of their numbers. Values without a session come first.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
 struct stored_program {
   std::string cluster;

@@ -13,18 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// The set of files changes at most a few times per second; opening the files takes milliseconds.
+// Number of attempts. The set of files changes at most a few times per second; opening the files
+// takes milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 
-// Excludes LOCK, because closing that file would release a lock of this process.
+// Excludes LOCK, because closing the file would release this process's lock.
 bool wanted(std::string const& name) {
   return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
          name.ends_with(".log") || name.ends_with(".sst");
 }
 
-// Fingerprint of the set of files. RocksDB writes the manifest before it deletes files, so no file
-// is deleted while the fingerprint is unchanged.
+// Returns a fingerprint of the set of files. RocksDB writes the manifest before it deletes files,
+// so no file is deleted while the fingerprint is unchanged.
 std::string live_file_fingerprint(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);

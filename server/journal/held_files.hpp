@@ -1,5 +1,5 @@
 // Consistent snapshot of the files of a RocksDB directory, for readers that run in parallel with
-// its server. Open files remain readable after RocksDB deletes them. Many threads can read.
+// the server. Open files remain readable after RocksDB deletes them. Many threads can read.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -19,7 +19,7 @@ class held_file {
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// Returns fewer than `n` bytes only at the end, or -1 with errno set.
+  /// Reads bytes. Returns fewer than `n` bytes only at the end of the file, or -1 with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
   }

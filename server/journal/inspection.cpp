@@ -78,7 +78,7 @@ void gather_blobs(core::restored_job const& job, contents& into) {
   }
 }
 
-// Loads all entries like a server does. Entries that a server would skip become notes.
+// Loads all entries as a server does. Entries that a server would skip become notes.
 muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)

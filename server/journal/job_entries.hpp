@@ -1,5 +1,5 @@
-// Entries of jobs and their closures, with the checks that loading and repair share. Pure
-// functions, any thread.
+// Entries of jobs and their closures, with the checks that loading and repair share. Pure and
+// thread-safe functions.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct accepted_entry {
   std::vector<std::string> functions{};
   std::vector<core::closure_id> ids{};
   std::vector<std::uint32_t> function{};
-  std::vector<core::blob> args{};                                     // excludes their encodings
+  std::vector<core::blob> args{};                                     // without their encodings
   std::vector<core::encoding> encodings{};                            // if empty, all are JSON
   std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets
   std::vector<std::uint32_t>
@@ -59,9 +59,10 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
   return core::fields(core::flat(&t::value), core::field(8, "cluster", &t::cluster));
 }
 
-/// Entry of a closure that its client has released. Its state is above the last enumerator.
+/// Entry of a closure that its client has released. The number of its state follows the last
+/// enumerator.
 constexpr std::string_view forgotten_entry = "\x08\x06";
-/// Ignores fields of later versions.
+/// Returns whether the entry belongs to a released closure. Ignores fields of later versions.
 inline bool is_forgotten(std::string_view bytes) {
   entry::reader fields(bytes);
   for (entry::item i; fields.next(i);)
@@ -70,15 +71,15 @@ inline bool is_forgotten(std::string_view bytes) {
 }
 
 core::session_id job_in(std::string_view key);
-/// Returns the number after the job in a key, or the largest number if there is none.
+/// Returns the number after the job in a key, or the largest number if the key has no such number.
 std::uint64_t position_in(std::string_view key, int base);
 
 /// Sets the job's ID from the key. Returns whether the entry is valid.
 bool complete(job_entry& e, core::session_id job);
 /// Returns whether all columns have the same length and all indexes are in range.
 bool fits(accepted_entry const& e);
-/// Returns whether a request can start at `first` after a request that ends at `end`. Requests
-/// never overlap; only a session can have gaps.
+/// Returns whether a request can start at `first` if the previous request ends at `end`. Requests
+/// never overlap; only a session can have gaps between requests.
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first);
 /// Completes a closure's state. Returns whether its fields are consistent.
 bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);

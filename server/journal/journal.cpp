@@ -58,7 +58,7 @@ void journal::stop() {
   thread_.join();
 }
 
-// Returns whether `disk_is_full` has changed. Called on the journal's thread or before it starts.
+// Returns whether `disk_is_full` has changed. Called on the journal's thread, or before it starts.
 bool journal::update_free_space() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
@@ -90,7 +90,7 @@ void journal::run() {
   std::unique_lock lock(mutex_);
   auto const something = [this] { return stopping_ || facts_.appended > facts_.durable; };
   for (;;) {
-    // Other programs can fill the disk while the journal is idle.
+    // Checks the disk while the journal is idle, because other programs can fill it.
     if (!facts_.disk_is_full && !store_->is_local()) {
       appended_.wait(lock, something);
     } else if (!appended_.wait_for(lock, space_check_interval, something)) {

@@ -1,8 +1,8 @@
 // Writes batches of changes to the store, in order, on its own thread. Nothing else uses the store
-// while the server is running.
+// while the server is running. Path of a batch:
 //
 //   append ──► queue ──► one write for the whole queue ──► durable(n)
-//   engine journal's thread engine
+//   engine               journal's thread                  engine
 //
 // An idle journal writes immediately. During a write, and for up to `commit_delay` afterwards,
 // batches collect in the queue. The queue is unbounded, so callers must check `full()` before they
@@ -21,10 +21,10 @@
 namespace muster::server::journal {
 
 struct journal_options {
-  /// Size of the queue from which `full()` returns true.
+  /// Size of the queue at which `full()` returns true.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
-  /// Free disk space reserved for accepted work. When less is free, `full()` returns true. Checked
-  /// every second; for etcd, only at writes.
+  /// Free disk space reserved for accepted work. If less is free, `full()` returns true. Checked
+  /// every second; for etcd, only when the journal writes.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
   /// Maximum delay of a batch that was appended during a write. A longer delay combines more
   /// batches.
@@ -34,7 +34,7 @@ struct journal_options {
 struct journal_stats {
   std::uint64_t appended = 0;
   std::uint64_t durable = 0;
-  std::uint64_t writes = 0;  ///< each writes a whole queue
+  std::uint64_t writes = 0;  ///< number of writes; each writes a whole queue
   std::uint64_t waiting_bytes = 0;
   /// Updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
@@ -54,13 +54,13 @@ class journal {
   ~journal() { stop(); }
   journal(journal const&) = delete;
 
-  // The following functions can be called on any thread.
-  /// Returns the batch's number; the first is 1.
+  // The following functions are thread-safe.
+  /// Adds a batch and returns its number; the first number is 1.
   std::uint64_t append(std::vector<change> batch);
   bool full() const;
   journal_stats facts() const;
-  /// Writes the remaining batches and stops the thread; the callback is no longer called. append()
-  /// must not be called afterwards. A remote store that does not answer may give up; facts() then
+  /// Writes the remaining batches and stops the thread. The callback is no longer called, and
+  /// append() must not be called. A remote store that does not answer may give up; facts() then
   /// contains the error.
   void stop();
 
@@ -75,7 +75,7 @@ class journal {
 
   mutable std::mutex mutex_;
   std::condition_variable appended_;
-  std::vector<change> queue_;  // guarded by mutex_, like the following members
+  std::vector<change> queue_;  // guarded by mutex_, as are the following members
   journal_stats facts_;
   bool stopping_ = false;
   bool ended_ = false;

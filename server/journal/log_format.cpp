@@ -10,7 +10,7 @@ namespace muster::server::journal {
 namespace {
 
 constexpr std::size_t block_bytes = 32768;
-// Checksum, payload length and type. Recycled logs have longer headers, but do not occur here.
+// Checksum, payload length and type. Recycled logs have longer headers, but are not used here.
 constexpr std::size_t checksum_bytes = 4, header_bytes = 7;
 enum : unsigned { first_type = 2, middle_type = 3 };
 
@@ -30,7 +30,7 @@ std::uint32_t extended(std::uint32_t crc, char c) {
   return table[(crc ^ byte(c)) & 0xff] ^ crc >> 8;
 }
 
-// RocksDB masks checksums because it computes checksums of data that contains checksums.
+// RocksDB masks a checksum, because it also computes checksums of data that contains checksums.
 std::uint32_t masked(std::uint32_t crc) {
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -54,11 +54,11 @@ bool has_checksum(std::string_view record, std::size_t at_least) {
 struct step {
   std::size_t bytes = 0;
   log_end::kind what = log_end::kind::whole;
-  bool goes_on = false;  // a fragment that continues in the next block
+  bool goes_on = false;  // whether the record is a fragment that continues in the next block
   std::size_t missing = 0;
 };
 
-// Reads the first record of the rest of a block. If `last` is set, no bytes follow the block.
+// Reads the first record of the rest of a block. If `last` is set, the rest ends the log.
 step next(std::string_view rest, bool last, bool checksums) {
   using kind = log_end::kind;
   auto const unfinished = last ? kind::torn : kind::damaged;
@@ -95,7 +95,7 @@ log_end walk_log(log_reader const& read, bool checksums) {
     while (!rest.empty()) {
       auto const at = begin + have - rest.size();
       if (all_zero(rest)) {
-        // A full block's rest can be too short for a header.
+        // The rest of a full block can be too short for a header.
         bool const filler = have == block_bytes && rest.size() < header_bytes;
         if (!filler && !zeros) zeros = at;
         break;

@@ -1,6 +1,6 @@
 // Reads RocksDB's logs (NNNNNN.log, MANIFEST-NNNNNN): records in blocks of 32 KiB, each with a
-// checksum. RocksDB silently drops an incomplete last record. This code distinguishes torn records
-// from damaged ones. Pure functions.
+// checksum. RocksDB silently drops an incomplete last record. These functions distinguish torn
+// records from damaged records. The functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@ struct log_end {
   std::uint64_t missing = 0;  ///< minimum number of missing bytes; 0 if unknown
 };
 
-/// Returns fewer than `n` bytes only at the end.
+/// Reads the next bytes. Returns fewer than `n` bytes only at the end.
 using log_reader = std::function<std::size_t(char* into, std::size_t n)>;
 
-/// `checksums` can be false to save time if RocksDB will verify intact records later.
+/// Visits all records of a log. To save time, `checksums` can be false if RocksDB will verify
+/// intact records later.
 log_end walk_log(log_reader const& read, bool checksums = true);
 
 }  // namespace muster::server::journal

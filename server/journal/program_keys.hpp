@@ -10,8 +10,8 @@
 
 namespace muster::server::journal::program_keys {
 
-/// One entry each for the submission, the state and the last placement; one per attempt, per dead
-/// rank and per attempt record.
+/// Kinds of a program's entries. There is one entry each for the submission, the state and the last
+/// placement, and one entry for each attempt, dead rank and attempt record.
 enum class kind : char {
   submitted = 'g',
   course = 'h',

@@ -18,7 +18,7 @@ bool is_port(std::uint64_t n) {
   return n > 0 && n <= std::numeric_limits<std::uint16_t>::max();
 }
 
-// Each fits() completes an entry and returns whether the controller can use it.
+// Each function fits() completes an entry and returns whether the controller can use it.
 bool fits(core::program_spec& s) {
   s.weight = std::max(s.weight, 1u);
   if (s.hang_after <= core::duration{}) {  // older servers stored no hang policy
@@ -46,7 +46,7 @@ bool fits(of_core::placement_fact const& f, core::program_spec const& spec) {
   return !f.ranks.empty();
 }
 
-// Returns whether the invariants of the controller's invalid() are satisfied.
+// Returns whether the invariants that the controller's invalid() checks are satisfied.
 bool fits(of_core::restored_program const& p) {
   auto const& c = p.course;
   auto const alive = p.placement ? p.placement->ranks.size() - p.ended.size() : 0;

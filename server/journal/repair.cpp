@@ -1,4 +1,4 @@
-// The plan is verified on a view with the changes applied, before anything is written.
+// The plan is verified on a view that contains the changes, before anything is written.
 #include "server/journal/repair.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct request_entry {
   std::uint32_t first = 0;
   accepted_entry what;
   std::vector<bool>
-      // Whether the closure's client has released it, so that it has no slot; indexed by closure.
+      // Whether the client has released the closure, so that it has no slot; indexed by closure.
       released;
   bool changed = false;
 
@@ -69,7 +69,7 @@ struct job_entries {
   core::session_id id{};
   core::delivery delivery{};
   std::string cluster;
-  std::vector<request_entry> requests;  // by the request's first position
+  std::vector<request_entry> requests;  // indexed by the request's first position
 
   request_entry* with(std::uint64_t order) {
     auto const after =
@@ -194,8 +194,8 @@ class planner_of_repair {
     });
   }
 
-  // If several closures have the same slot, the newest job's closure keeps it, because its clients
-  // were served last.
+  // If several closures have the same slot, the closure of the newest job keeps the slot, because
+  // this job's clients were served last.
   void find_places() {
     for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job)
       for (auto& r : job->second.requests)
@@ -242,7 +242,8 @@ class planner_of_repair {
     return count_as_start(epoch);
   }
 
-  // References to an ID of several closures are dropped: an error is better than a wrong value.
+  // If several closures had the same ID, references to the ID are dropped: an error is better than
+  // a wrong value.
   void rename_inputs(request_entry& r) {
     for (auto& x : r.what.extras) {
       auto renamed = std::make_shared<core::closure_extras>(*x);
@@ -300,14 +301,14 @@ class planner_of_repair {
   repair_plan plan_;
   std::unordered_set<std::string> unreadable_;
   std::map<core::session_id, job_entries> jobs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // closures per ID
+  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures with this ID
   std::unordered_set<std::uint32_t> places_;
-  std::uint32_t chunks_ = 0;  // end of the chunks with used slots
+  std::uint32_t chunks_ = 0;  // end of the chunks that contain used slots
   std::uint64_t epoch_ = 0;   // latest start that assigned an ID, before start numbers wrap around
   std::vector<move> moves_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // keyed by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
-  // By old ID. Contains only IDs that a single closure had.
+  // New IDs, indexed by old ID. Contains only IDs that a single closure had.
   std::unordered_map<std::uint64_t, core::closure_id> moved_;
 };
 

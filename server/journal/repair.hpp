@@ -1,4 +1,4 @@
-// Repairs a store that no server can load because a server has led with outdated data.
+// Repairs a store that no server can load because a server with outdated data was the leader.
 // Single-threaded.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace muster::server::journal {
 
-/// At most lines_max lines. `all` also counts the omitted lines.
+/// Lines of a report, at most lines_max. `all` also counts the omitted lines.
 struct report_lines {
   static constexpr std::size_t lines_max = 1'000;
   std::vector<std::string> lines;
@@ -28,19 +28,20 @@ struct repair_plan {
 
 /// Plans the repair of jobs, sessions and their closures:
 ///
-/// - Of closures with the same slot, the newest job's closures keep their IDs. All other closures,
-///   and closures without a slot, get unused IDs; references are updated.
+/// - If several closures have the same slot, the closure of the newest job keeps its ID. All other
+///   closures, and closures without a slot, get unused IDs; references are updated.
 /// - States of closures that no request contains, and per-worker values without a session, are
 ///   removed.
-/// - Unreadable entries, and requests inconsistent with their job, are `unusable`. `drop` removes
-///   them.
+/// - Unreadable entries, and requests inconsistent with their job, are `unusable`. With `drop`,
+///   they are removed.
 ///
-/// @return INTERNAL, in one line: why the store would not be loadable after the repair.
+/// @return INTERNAL, in one line, with the reason why the store could not be loaded after the
+///   repair.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
 /// Repairs a directory that no server uses, after copying it to `copy`.
-/// @return FAILED_PRECONDITION as from copy_store, or if a process uses the directory, or if
-/// entries are unusable and `drop` is false
+/// @return FAILED_PRECONDITION like copy_store, or if a process uses the directory, or if entries
+///   are unusable and `drop` is false
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,
                                          std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});

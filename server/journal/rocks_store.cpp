@@ -27,14 +27,14 @@ muster::result<bool> is_fresh(fs::path const& directory) {
         directory,
         error ? "cannot be read: " + error.message()
               : "contains other files but no Muster server data; specify an empty directory");
-  // Access is restricted before the directory contains data. This fails on a mounted volume with
+  // Restricts the access before the directory contains data. This fails on a mounted volume with
   // another owner, which is reported elsewhere.
   (void)make_private(directory);
   return true;
 }
 
-// RocksDB drops a last record with a wrong length as torn, although it may have been acknowledged
-// as durable.
+// RocksDB treats a last record with a wrong length as torn and drops it, although the record may
+// have been acknowledged as durable.
 muster::status last_records_are_not_damaged(fs::path const& directory) {
   std::error_code error;
   for (auto const& f : fs::directory_iterator(directory, error)) {
@@ -152,9 +152,9 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
                                           std::to_string((needed >> 20) + 1) + " MiB");
 }
 
-// After running out of space, RocksDB would continue with a torn log; reopening drops the torn end.
-// After a failed sync, it is unknown which data is lost. RocksDB 7.8 returns NoSpace for both, with
-// different texts: "While appending to file", or "While fsync" and "While fdatasync".
+// If space runs out, RocksDB would continue with a torn log; reopening drops the torn end. After a
+// failed sync, it is unknown which data is lost. RocksDB 7.8 returns NoSpace in both cases, but
+// with different texts: "While appending to file", or "While fsync" and "While fdatasync".
 muster::status rocks_store::classify_write_error(rocksdb::Status const& s) {
   auto const text = s.ToString();
   out_of_space_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

@@ -18,7 +18,7 @@ class rocks_store final : public store {
   /// Opens the directory, or creates it if it is empty or absent. A rejected directory is
   /// unchanged.
   /// @return FAILED_PRECONDITION, in one line with the path and the remedy, if the directory is in
-  /// use, is unreadable, or contains other files; RESOURCE_EXHAUSTED if the disk is full
+  ///   use, is unreadable, or contains other files; RESOURCE_EXHAUSTED if the disk is full
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 

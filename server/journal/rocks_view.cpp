@@ -93,7 +93,8 @@ rocks_view::~rocks_view() {
 
 muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& directory) {
   if (auto const there = looked_at(directory); !there.ok()) return there;
-  // Checked before the files are opened: a server that starts later has not torn a record yet.
+  // Checked before the files are opened, because a server that starts later has not torn a record
+  // yet.
   bool const in_use = user_of(directory).has_value();
   auto held = held_files::of(directory);
   if (!held) return held.error();
@@ -107,7 +108,7 @@ muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& dir
   auto options = rocks::options();
   view->env_ = rocksdb::NewCompositeEnv(*held);
   options.env = view->env_.get();
-  options.max_open_files = -1;  // all files are open anyway
+  options.max_open_files = -1;  // all files are opened anyway
   options.max_file_opening_threads = 1;
   options.skip_stats_update_on_db_open = true;
   rocksdb::DB* db = nullptr;

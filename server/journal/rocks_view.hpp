@@ -1,5 +1,5 @@
 // Read-only snapshot of a server's directory for maintenance tools, with or without a running
-// server. Takes no lock. One thread at a time.
+// server. Takes no lock. Used by one thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,9 @@ std::optional<int> user_of(std::filesystem::path const& directory);
 class rocks_view final : public view {
  public:
   /// Opens a snapshot.
-  /// @return An error in one line with the path: FAILED_PRECONDITION (not a store), INTERNAL
-  ///   (damaged or unreadable, with the position), UNAVAILABLE (the server changes it too fast).
+  /// @return FAILED_PRECONDITION if this is not a store, INTERNAL with the position if the store is
+  ///   damaged or unreadable, UNAVAILABLE if the server changes the files too fast. The message is
+  ///   one line and contains the path.
   static muster::result<std::unique_ptr<rocks_view>> open(std::filesystem::path const& directory);
   ~rocks_view() override;
 

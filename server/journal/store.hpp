@@ -1,6 +1,6 @@
 // Durable storage of the server's state: an ordered map on a disk, in a service, or in memory for
-// tests. Used by one thread at a time: the main thread until the server runs, then the journal's
-// thread.
+// tests. Used by one thread at a time: by the main thread until the server runs, then by the
+// journal's thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster::server::journal {
 
-/// Changes of a batch are applied in order.
+/// A change. The changes of a batch are applied in order.
 struct change {
   enum class kind : std::uint8_t { put, erase, erase_below };
   kind what = kind::put;
@@ -25,8 +25,8 @@ struct change {
   bool operator==(change const&) const = default;
 };
 
-/// Returns the end of the range of all keys with this prefix, or an empty string if there is no
-/// end.
+/// Returns the end of the range of all keys with this prefix, or an empty string if the range has
+/// no end.
 inline std::string behind(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
   if (!prefix.empty()) ++prefix.back();
@@ -36,11 +36,11 @@ inline std::string behind(std::string prefix) {
 class store {
  public:
   virtual ~store() = default;
-  /// Writes the whole batch durably, or nothing.
+  /// Writes the whole batch durably, or writes nothing.
   /// @return RESOURCE_EXHAUSTED if nothing was written; the caller can then retry. After any other
-  /// error, the state of the disk is unknown, and write() must not be called again.
+  ///   error, the state of the disk is unknown, and write() must not be called again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
-  /// Returns false to stop the visit.
+  /// Visits an entry. Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   /// Visits the entries whose keys have the prefix, in key order.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
@@ -48,7 +48,7 @@ class store {
   /// that gets no answer must then give up.
   virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
-  /// Returns nothing if the free space is unknown.
+  /// Returns the free space, or nothing if it is unknown.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
   /// Returns the storage service's version at the last check of its space; may be empty.
   virtual std::string version() const { return {}; }

@@ -1,4 +1,4 @@
-// Reads and copies the blobs in DIR/blobs. Each is named after the SHA-256 of its bytes. Blobs
+// Reads and copies the blobs in DIR/blobs. The name of a blob is the SHA-256 of its bytes. Blobs
 // never change, so they can be read while a server runs; deleted blobs are skipped.
 // Single-threaded.
 #pragma once
@@ -19,8 +19,8 @@ struct found_blobs {
 /// Reads and verifies each blob of `directory`. An empty `directory` has no blobs.
 /// @param named contents::blobs of the entries
 /// @param into directory for a durable copy of all blobs; may be empty
-/// @return no_room, or INTERNAL in one line with the path: a blob does not match its name, or
-///   cannot be read or written. CANCELLED: `watch` returned false.
+/// @return no_room if the disk is full. INTERNAL, in one line with the path, if a blob does not
+///   match its name, or cannot be read or written. CANCELLED if `watch` returned false.
 muster::result<found_blobs> read_blobs(std::filesystem::path const& directory,
                                        std::map<std::string, std::string> const& named,
                                        std::filesystem::path const& into, watcher const& watch);

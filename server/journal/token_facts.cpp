@@ -1,4 +1,4 @@
-// Stores each token as one entry, with the key "u\0ID".
+// Stores each token as one entry with the key "u\0ID".
 #include "server/core/access/token_fields.hpp"
 #include "server/journal/described_entry.hpp"
 #include "server/journal/fact_encoding.hpp"

@@ -1,5 +1,5 @@
-// Read-only snapshot of a store for maintenance tools, with or without a running server. One thread
-// at a time.
+// Read-only snapshot of a store for maintenance tools, with or without a running server. Used by
+// one thread at a time.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class view : public store {
   virtual std::string name() const = 0;
   /// Returns harmless irregularities, one line each.
   virtual std::vector<std::string> const& notes() const = 0;
-  /// Checks for damage. The INTERNAL error describes it.
+  /// Checks for damage. The message of the INTERNAL error describes the damage.
   virtual muster::status verify() const { return {}; }
 
   muster::status write(std::vector<change> const&) override {

@@ -1,7 +1,7 @@
 // The gRPC server of the process, protected against abusive clients. A port_listener accepts
-// connections and passes them to gRPC once the client has sent data. gRPC 1.51 cannot do this, nor
-// add ports at run time. Owned by the composition root. Engine thread, or any thread before run()
-// starts.
+// connections and passes them to gRPC once the client has sent data. gRPC 1.51 can neither wait for
+// data nor add ports at run time. Owned by the composition root. Used on the engine thread, or on
+// any thread before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -20,14 +20,14 @@
 namespace muster::net {
 
 struct accepting_server_options : coro::grpc_server_options {
-  // Limits for half-open connections. If user_timeout is 0, keepalive_timeout is used.
+  // Limits for half-open connections. If user_timeout is 0, keepalive_timeout applies.
   port_listener_options listener;
   // Called on the listener's thread before a connection of add_port() or add_tls_port() is passed
   // to gRPC; see accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
-  // A connection whose calls are reset faster than this, each within `reset_soon`, is closed
-  // (HTTP/2 rapid reset, CVE-2023-44487).
+  // Limit for resets, each within `reset_soon` of the call's start. A connection that exceeds the
+  // limit is closed (HTTP/2 rapid reset, CVE-2023-44487).
   leaky_limits resets;
   // Called on the engine thread when a connection was closed because of resets. `peer` is, for
   // example, "10.0.0.3:4711".
@@ -41,30 +41,31 @@ class accepting_server final : public coro::grpc_server {
   accepting_server(coro::engine_context& engine, grpc::ServerBuilder& builder,
                    accepting_server_options options = {});
 
-  // REQUIRES for add_port, add_tls_port and refuse_unknown_methods: not started.
+  // add_port, add_tls_port and refuse_unknown_methods must be called before start().
   void add_port(std::string address);
-  // REQUIRES: `credentials` are TLS credentials.
+  // REQUIRES: `credentials` are TLS credentials, and start() has not been called.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts them as resets.
+  // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts each call as a
+  // reset.
   void refuse_unknown_methods();
 
   // Binds the ports, starts the server and returns the ports in the order of add_port(). If a port
   // is in use, the error contains its address.
   [[nodiscard]] coro::start_result start() override;
 
-  // Returns the listener, for opening and closing ports at run time. Handlers of these ports pass
+  // Returns the listener, which can open and close ports at run time. Handlers of these ports pass
   // connections to adopt().
   [[nodiscard]] port_listener& listener() noexcept { return listener_; }
 
   // Serves a connected plaintext socket and takes ownership of `fd`. `client` is, for example,
-  // "10.0.0.3:4711"; it is empty if the client was already admitted. REQUIRES: started; `fd` is
-  // non-blocking.
+  // "10.0.0.3:4711"; it is empty if the client was already admitted. REQUIRES: the server has been
+  // started; `fd` is non-blocking.
   void adopt(int fd, std::string const& client = {});
   // Serves a TLS client's connected socket with the credentials of the TLS port and takes ownership
-  // of `fd`. REQUIRES: started with a TLS port; `fd` is non-blocking.
+  // of `fd`. REQUIRES: the server has been started with a TLS port; `fd` is non-blocking.
   void adopt_tls(int fd, std::string const& client);
 
-  // Returns the connection guard's counts. Any thread.
+  // Returns the counts of the connection guard. Thread-safe.
   [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
   // Stops accepting connections, then calls grpc_server::stop.

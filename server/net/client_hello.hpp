@@ -1,4 +1,4 @@
-// Recognizes the start of a TLS handshake and a complete ClientHello. Pure functions.
+// Recognizes the start of a TLS handshake and a complete ClientHello. The functions are pure.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace muster::net {
 
-// A ClientHello that is longer, or that continues in another record, is passed on after this many
-// bytes.
+// If a ClientHello is longer than this, or continues in another record, the connection is passed on
+// after this many bytes.
 constexpr std::size_t hello_bytes_max = 8'192;
 
 /// Returns whether the data begins like a TLS handshake record (RFC 8446, section 5.1). REQUIRES:

@@ -1,4 +1,4 @@
-// Uses epoll on copies of the sockets, so the owner can read or close its descriptors.
+// Uses epoll on copies of the sockets, so the owner can read or close the original descriptors.
 #include "server/net/connection_ends.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // Reports when TCP connections that other code reads are closed by the peer or break. gRPC reports
-// this only to calls. One thread waits for all connections. Any thread.
+// such an end only to running calls. One thread waits for all connections. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class connection_ends {
   using handler = std::function<void(std::uint64_t watch)>;
 
   explicit connection_ends(handler ended);
-  /// No handler is called after the destructor.
+  /// Guarantees that no handler is called afterwards.
   ~connection_ends();
   connection_ends(connection_ends const&) = delete;
 
@@ -38,7 +38,7 @@ class connection_ends {
   std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, file_descriptor> watched_;  // guarded by mutex_
-  std::thread thread_;  // last member, because it uses all other members
+  std::thread thread_;  // last member, because it uses the other members
 };
 
 }  // namespace muster::net

@@ -61,7 +61,7 @@ inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
 }
 
 /// Returns the descriptor of a connection that was passed to gRPC, from its gRPC name, such as
-/// "fd:42". Returns -1 for other names. gRPC 1.51 uses this form.
+/// "fd:42". Returns -1 for names in another form. gRPC 1.51 uses this form.
 inline int adopted_socket(std::string_view grpc_peer) {
   constexpr std::string_view adopted = "fd:";
   int fd = -1;
@@ -70,8 +70,8 @@ inline int adopted_socket(std::string_view grpc_peer) {
   return fd;
 }
 
-/// Returns whether accept failed for lack of descriptors or memory. Closing a connection then
-/// helps.
+/// Returns whether accept failed because descriptors or memory ran out. Closing a connection then
+/// makes room.
 inline bool out_of_descriptors(boost::system::error_code ec) {
   namespace errc = boost::system::errc;
   return ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||

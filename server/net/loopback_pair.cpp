@@ -32,7 +32,7 @@ void hurry(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Limits the delay caused by other processes on this host that connect to the listener.
+// Maximum delay that other processes on this host can cause by connecting to the listener.
 constexpr timeval stranger_patience{0, 100'000};
 constexpr int strangers_max = 16;
 

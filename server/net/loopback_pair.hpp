@@ -6,13 +6,13 @@
 
 namespace muster::net {
 
-/// Two non-blocking sockets with TCP_NODELAY and close-on-exec.
+/// Two connected non-blocking sockets with TCP_NODELAY and close-on-exec.
 struct loopback {
   file_descriptor dialled, served;
 };
 
 /// Connects over 127.0.0.1 and verifies that the two sockets are the ends of one connection.
-/// Errors: RESOURCE_EXHAUSTED with the system's reason.
+/// Returns RESOURCE_EXHAUSTED with the system's reason on failure.
 muster::result<loopback> loopback_pair();
 
 }  // namespace muster::net

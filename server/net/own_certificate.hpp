@@ -1,5 +1,5 @@
-// A private key with a self-signed certificate. Peers verify it with a copy that they received over
-// a trusted connection. Any thread.
+// A private key with a self-signed certificate. Peers verify the certificate with a copy that they
+// received over a trusted connection. Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct own_certificate {
   std::string certificate, key;  // PEM
 };
 
-/// Creates a certificate for the name "muster", valid for a year. Errors: INTERNAL if OpenSSL
+/// Creates a certificate for the name "muster", valid for a year. Returns INTERNAL if OpenSSL
 /// fails.
 muster::result<own_certificate> make_own_certificate();
 

@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// After this many accepts, the listener serves accepted connections first.
+// Number of accepts after which the listener serves the accepted connections first.
 constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
@@ -65,8 +65,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// RFC 9113, section 3.4: the fixed part, followed by the header of the SETTINGS frame. Other
-// connections are passed to gRPC.
+// Start of a connection as in RFC 9113, section 3.4: the fixed part, followed by the header of the
+// SETTINGS frame. Connections that start differently are passed to gRPC.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -113,8 +113,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // Opens a port with the socket that the manager has kept, or creates a socket and passes it to
-  // the manager.
+  // Opens a port with the socket that the manager has kept. If there is none, creates a socket and
+  // passes it to the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;
@@ -129,8 +129,8 @@ struct port_listener::state {
     return ec;
   }
 
-  // Waits for a client before accept. Otherwise, without a free descriptor, accept fails even if no
-  // client is waiting, and a connection is closed needlessly.
+  // Waits for a client before accept. If no descriptor is free, accept would otherwise fail even
+  // without a waiting client, and a connection would be closed needlessly.
   void accept(std::shared_ptr<port> p) {
     auto& acceptor = p->acceptor;
     auto somebody = [this, p = std::move(p)](error_code) mutable {
@@ -142,8 +142,8 @@ struct port_listener::state {
     acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));
   }
 
-  // Returns the error of the first accept only. A later error means that no client is left, or it
-  // recurs in the next turn.
+  // Returns only the error of the first accept. A later error means that no client is left, or the
+  // error recurs in the next turn.
   error_code accept_some(port& p) {
     for (int i = 0; i < accepts_a_turn; ++i) {
       tcp::endpoint peer;
@@ -172,18 +172,18 @@ struct port_listener::state {
 
   port_listener_options const options;
 
-  // Used by the owner's thread.
+  // Members that only the owner's thread uses.
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   std::uint32_t last_id = 0;
   std::map<std::uint32_t, std::string> names;
 
-  // Used by the listener's thread.
+  // Members that only the listener's thread uses.
   std::map<std::uint32_t, std::shared_ptr<port>> ports;
   waiting_connections waiting;
 
-  // Used by any thread.
+  // Members that any thread can use.
   std::atomic<std::uint64_t> no_descriptor = 0;
 };
 
@@ -226,7 +226,7 @@ void port_listener::start() {
 
 void port_listener::close(std::uint32_t id) {
   auto& s = *state_;
-  // Dropped immediately, because a port with this name can be opened next.
+  // The name is dropped immediately, because the next port can have the same name.
   auto const name = s.names.extract(id);
   if (name && s.options.manager) s.options.manager->drop(name.mapped());
   asio::post(s.context, [&s, id] {

@@ -1,10 +1,11 @@
 // Accepts TCP connections on ports that can be opened and closed at run time. Passes on connections
-// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port, so gRPC never sees
+// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port, so gRPC never receives
 // silent clients. Has its own thread. Owned by the accepting_server. Called by the engine thread,
-// or before run() by its creator.
+// or by its creator before run(). States of a connection:
 //
-//   accepted --whole preface, or none--> handed on \--silent for first_data_timeout, or made room
-//   for another, or closed by the client--> closed
+//   accepted --complete preface, or other data--> passed on
+//       \--silent for first_data_timeout, closed for a newer connection, or closed by the client-->
+//       closed
 #pragma once
 
 #include <chrono>
@@ -23,29 +24,30 @@
 namespace muster::net {
 
 struct port_listener_options {
-  // Limits for connections with an incomplete preface, for all ports together.
+  // Limits for all connections with an incomplete preface, on all ports together.
   waiting_options waiting;
   proxy_rules proxies = {};
   // TCP_USER_TIMEOUT of accepted sockets: a connection fails if sent data is not acknowledged
   // within this time. 0 selects the system's default.
   std::chrono::milliseconds user_timeout{0};
   // Called on the listener's thread when no descriptor is free for a connection. The listener then
-  // closes the oldest incomplete connection. If no connection is incomplete, it stops accepting for
-  // 100 ms, and clients wait in the backlog.
+  // closes the oldest incomplete connection. If there is no incomplete connection, it stops
+  // accepting for 100 ms, and clients wait in the backlog.
   std::function<void()> out_of_descriptors = [] {};
-  // Keeps the listening sockets for the next process. Can be null; outlives the listener.
+  // Keeps the listening sockets for the next process. Null if there is no manager; outlives the
+  // listener.
   service_manager* manager = nullptr;
 };
 
 // Protocol of a port's clients. Plaintext connections are passed on with their preface, or with any
 // other data, which gRPC then validates. TLS connections are passed on with a complete ClientHello,
-// and closed if they send anything else.
+// and closed if the client sends anything else.
 enum class wire { plaintext, tls };
 
 struct accepted_socket {
   file_descriptor socket;
   std::string peer;    // "10.0.0.3:4711"
-  std::string client;  // the peer, or the client behind a relay
+  std::string client;  // the client behind a relay, otherwise the peer
 };
 
 class port_listener {
@@ -63,22 +65,22 @@ class port_listener {
 
   // Binds a port, which accepts connections after start(). Port 0 selects a free port. The IPv4
   // wildcard address also accepts IPv6 clients if the system has IPv6. The manager, if set,
-  // identifies the port by `name` and can provide its socket from an earlier process. Errors:
-  // INVALID_ARGUMENT if `address` is not an IP address; FAILED_PRECONDITION with the system's
-  // reason.
+  // identifies the port by `name` and can provide its socket from an earlier process. Returns
+  // INVALID_ARGUMENT if `address` is not an IP address, and FAILED_PRECONDITION with the system's
+  // reason if the system refuses.
   muster::result<listening> listen(std::string const& name, std::string const& address,
                                    std::uint16_t port, handler accepted,
                                    wire spoken = wire::plaintext);
-  // Starts accepting. Called once.
+  // Starts accepting connections. Must be called once.
   void start();
   // Closes a port asynchronously. The manager also drops its socket. Has no effect if the port is
   // not open.
   void close(std::uint32_t id);
-  // Closes all ports and connections, and ends the thread. Idempotent. No connection is passed on
-  // afterwards.
+  // Closes all ports and connections, and ends the thread. No connection is passed on afterwards.
+  // Idempotent.
   void stop();
 
-  // Any thread.
+  // Thread-safe.
   [[nodiscard]] connection_counts counts() const;
 
  private:

@@ -114,7 +114,7 @@ void service_manager::send(std::string const& text, int socket) const {
   send_notice(notify_, text, socket);
 }
 
-// If no process listens at the address, the message is lost.
+// Sends a message. If no process listens at the address, the message is lost.
 void send_notice(std::string const& address, std::string const& text, int socket) {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
@@ -139,7 +139,7 @@ void send_notice(std::string const& address, std::string const& text, int socket
   }
   file_descriptor const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return;
-  // Only watchdog messages may be dropped, because another follows.
+  // Only a watchdog message can be dropped, because another message follows.
   int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;
   [[maybe_unused]] auto const sent = ::sendmsg(fd.get(), &message, MSG_NOSIGNAL | wait);
 }

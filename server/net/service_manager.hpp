@@ -1,8 +1,8 @@
-// Client of the process that started this one and keeps its listening sockets across restarts, so
-// that clients wait instead of being refused. The manager is systemd (socket units, descriptor
+// Client of the process that started this process and keeps its listening sockets across restarts,
+// so that clients wait instead of being refused. The manager is systemd (socket units, descriptor
 // store) or `muster serve --supervise`. Both use the protocol of sd_listen_fds(3) and sd_notify(3).
 //
-// Owned by the composition root; outlives all listeners. Any thread.
+// Owned by the composition root; outlives all listeners. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class service_manager {
   service_manager(service_manager&& other) noexcept;
   service_manager& operator=(service_manager&&) = delete;
 
-  /// Returns whether sockets outlive this process. Also true if a socket was inherited, because
-  /// systemd before 254 does not announce its descriptor store.
+  /// Returns whether sockets outlive this process. Also returns true if a socket was inherited,
+  /// because systemd before 254 does not announce its descriptor store.
   bool holds_sockets() const { return holds_; }
 
   /// Returns the stored listening socket with this name or address, or -1. Port 0 matches any port.
@@ -51,11 +51,12 @@ class service_manager {
   std::vector<held> held_;
 };
 
-/// Watchdog message. Dropped if the receiver's queue is full; send_notice waits for other messages.
+/// Watchdog message. It is dropped if the receiver's queue is full; send_notice waits only for
+/// other messages.
 constexpr std::string_view sign_of_life = "WATCHDOG=1";
 
-/// Sends one datagram in the format of sd_notify(3). @param address NOTIFY_SOCKET; "@…" for an
-/// abstract address. Nothing is sent if it is empty.
+/// Sends one datagram in the format of sd_notify(3).
+/// @param address NOTIFY_SOCKET; "@…" for an abstract address. If it is empty, nothing is sent.
 /// @param socket Descriptor of which a copy is sent, or -1 to send no descriptor.
 void send_notice(std::string const& address, std::string const& text, int socket = -1);
 

@@ -1,4 +1,4 @@
-// Interruptible sleep for polling threads. Any thread.
+// Interruptible sleep for polling threads. Thread-safe.
 #pragma once
 
 #include <chrono>

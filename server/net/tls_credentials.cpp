@@ -19,8 +19,9 @@ struct fetcher {
     auto now = files.current();
     if (now == last) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     grpc_ssl_pem_key_cert_pair const pair{now->key.c_str(), now->certificate.c_str()};
-    // gRPC 1.51 aborts without a CA certificate and rejects an empty one. If clients are not asked
-    // for certificates, the CA is unused, so the server's certificate serves as a placeholder.
+    // gRPC 1.51 aborts without a CA certificate and rejects an empty certificate. If clients are
+    // not asked for certificates, the CA is unused, so the server's certificate serves as a
+    // placeholder.
     auto const& authority = now->client_ca.empty() ? now->certificate : now->client_ca;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     last = std::move(now);

@@ -1,4 +1,4 @@
-// TLS credentials of a gRPC server, and the name in a client certificate. Any thread.
+// TLS credentials of a gRPC server, and the name in a client certificate. Thread-safe.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -12,13 +12,13 @@
 namespace muster::net {
 
 /// Returns credentials for TLS 1.2 and later. Each handshake uses the current contents of `files`.
-/// If `files` contains CA certificates, clients are asked for a certificate; with `required`,
+/// If `files` contains CA certificates, clients are asked for a certificate. With `required`,
 /// clients without a certificate are rejected. REQUIRES: `files` outlives the server.
 std::shared_ptr<grpc::ServerCredentials> tls_server_credentials(tls_files const& files,
                                                                 bool required);
 
-/// Returns the common name of the client certificate, which was verified with --tls-client-ca.
-/// Empty if the client sent none. REQUIRES: the call exists.
+/// Returns the common name in the client certificate, which was verified with --tls-client-ca.
+/// Returns an empty string if the client sent no certificate. REQUIRES: the call exists.
 std::string certificate_name(grpc::ServerContext const& context);
 
 }  // namespace muster::net

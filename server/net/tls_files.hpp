@@ -1,7 +1,7 @@
 // A server certificate, its key and the CA certificates for clients, reloaded when their files
 // change. A valid replacement is used from the next handshake on. An invalid replacement is
-// reported, and the old contents remain. Owned by the composition root; outlives all servers that
-// use it. Any thread.
+// reported, and the old contents remain in use. Owned by the composition root; outlives all servers
+// that use it. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,9 @@ struct tls_material {
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };
 
-/// Accepts an expired certificate. Errors: FAILED_PRECONDITION with the file and the problem:
-/// unreadable, larger than 1 MiB, not PEM, or a key that does not match.
+/// Reads and checks the files. Accepts an expired certificate. Returns FAILED_PRECONDITION, with
+/// the file and the problem, if a file is unreadable, is larger than 1 MiB or is not PEM, or if the
+/// key does not match.
 muster::result<tls_material> load_tls(tls_paths const& paths);
 
 class tls_files {
@@ -41,7 +42,7 @@ class tls_files {
   /// REQUIRES: `loaded` was loaded from these paths.
   tls_files(tls_paths paths, tls_material loaded, listener tell);
 
-  /// Returns the current contents, never null. Different contents have a different pointer.
+  /// Returns the current contents, never null. After a change, the pointer is different.
   [[nodiscard]] std::shared_ptr<tls_material const> current() const;
   [[nodiscard]] bool asks_clients() const { return !paths_.client_ca.empty(); }
 
@@ -54,7 +55,7 @@ class tls_files {
   std::string seen_;  // signature of the files when last read; used by the thread
   mutable std::mutex mutex_;
   std::shared_ptr<tls_material const> current_;
-  std::jthread thread_;  // last member, because it uses all other members
+  std::jthread thread_;  // last member, because it uses the other members
 };
 
 }  // namespace muster::net

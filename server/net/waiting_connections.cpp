@@ -16,8 +16,8 @@ namespace {
 using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
-// Makes the socket readable only at its end or when this many bytes have arrived, so that single
-// bytes do not wake the thread.
+// Makes the socket readable only when it ends or this many bytes have arrived, so that single bytes
+// do not wake the thread.
 void set_readable_at(int socket, std::size_t bytes) {
   int const mark = static_cast<int>(bytes);
   ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);
@@ -28,12 +28,12 @@ void set_readable_at(int socket, std::size_t bytes) {
 struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
-  tcp::endpoint client;  // the peer, or the client behind it
+  tcp::endpoint client;  // the client behind a relay, otherwise the peer
   std::shared_ptr<port_rules const> through;
   clock::time_point until;
   std::size_t bytes_needed = 1;
   half_open_table<waiting>::place place = {};
-  bool header_is_known = false;  // the header was read, or there is none
+  bool header_is_known = false;  // whether the header was read or is known to be missing
 };
 
 waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
@@ -57,7 +57,7 @@ void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
   wait(std::move(w));
 }
 
-// Adds a connection to the table. Called again with a new deadline once the relay has sent its
+// Adds a connection to the table. Called again, with a new deadline, once the relay has sent its
 // header, so the table remains ordered by deadline.
 void waiting_connections::place(waiting& w) {
   table_.remove(w.place);
@@ -104,8 +104,8 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   return await_bytes(w, wanted);
 }
 
-// Only trusted relays may send a header. Relays may omit it, because they also connect for health
-// checks, whose data cannot be confused with a header.
+// Only trusted relays are allowed to send a header. Relays can omit the header, because they also
+// connect for health checks, whose data cannot be confused with a header.
 waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   auto const said = peek(w, proxy_header_bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;

@@ -1,11 +1,11 @@
-// Connections whose client has not yet sent enough data to be passed on, such as an HTTP/2 preface
-// or a request header. Each uses only a socket and a pending wait, so a flood of them is cheap. The
-// data remains in the socket, except a relay's PROXY header. After such a header, the limits per
-// address apply to the client in it. Owned by a listener and used only by the thread of its
-// io_context.
+// Connections whose client has not sent enough data to be passed on, such as an HTTP/2 preface or a
+// request header. Each connection uses only a socket and a pending wait, so a flood of connections
+// is cheap. The data remains in the socket, except a relay's PROXY header. After such a header, the
+// limits per address apply to the client that the header names. Owned by a listener and used only
+// by the thread of its io_context. States of a connection:
 //
-//   add --whole header, where a relay sends one--> --enough data--> handed on
-//     \--time is up, or made room for another, or the client closed its side--> closed
+//   added --relay's PROXY header, if any, read--> waiting for data --enough data--> passed on
+//     \--time is up, closed for a newer connection, or closed by the client--> closed
 #pragma once
 
 #include <atomic>
@@ -30,13 +30,12 @@ namespace muster::net {
 class waiting_connections {
  public:
   using tcp = boost::asio::ip::tcp;
-  // `client` is the peer, or the client behind a relay.
+  // `client` is the client behind a relay, otherwise the peer.
   using handler =
       std::function<void(tcp::socket, tcp::endpoint const& peer, tcp::endpoint const& client)>;
 
-  // Decides about a connection from its data so far, of which it sees at most `bytes_max` bytes.
-  // `bytes_needed` returns 0 to pass the connection on, `refused` to close it, or the number of
-  // bytes to wait for.
+  // Decides about a connection from its first bytes, at most `bytes_max`. `bytes_needed` returns 0
+  // to pass the connection on, `refused` to close it, or the number of bytes to wait for.
   struct judge {
     std::function<std::size_t(std::string_view said)> bytes_needed;
     std::size_t bytes_max = 0;
@@ -56,11 +55,11 @@ class waiting_connections {
   // Adds a connection. Passes it on immediately if its data has already arrived.
   void add(tcp::socket socket, tcp::endpoint const& peer,
            std::shared_ptr<port_rules const> through);
-  // Closes the oldest connection. Returns false if there is none.
+  // Closes the oldest connection. Returns false if there are no connections.
   bool make_room();
   void clear();
 
-  // `half_open` counts the connections that are waiting now. Any thread.
+  // Returns the counts; `half_open` is the number of waiting connections. Thread-safe.
   [[nodiscard]] connection_counts counts() const;
   [[nodiscard]] std::size_t size() const { return table_.size(); }
 
@@ -92,7 +91,7 @@ class waiting_connections {
   bool sweeping_ = false;
   leaky_counts silent_;  // clients that sent too little data, by network
 
-  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // read by any thread
+  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // can be read by any thread
 };
 
 }  // namespace muster::net

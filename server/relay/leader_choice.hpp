@@ -1,5 +1,5 @@
 // Chooses the leader from the last readiness checks of several servers. Pure; the caller passes the
-// time. Owned by the relay; one thread.
+// time. Owned by the relay, which uses it on one thread.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ class leader_choice {
   using time_point = std::chrono::steady_clock::time_point;
 
   /// @param patience A leader that does not answer for this time is replaced by a server that
-  /// reports
-  ///   readiness. If no server does, the leader remains until its check fails.
+  ///   reports readiness. If no server does so, the leader remains until its check fails.
   leader_choice(std::size_t servers, std::chrono::steady_clock::duration patience)
       : servers_(servers), patience_(patience) {}
 
   void asked(std::size_t server, time_point now) { servers_.at(server).asked = now; }
-  /// @param serves Whether the server reported readiness. False if it was unreachable or too slow.
+  /// @param serves Whether the server reported readiness. False if the server was unreachable or
+  ///   too slow.
   void answered(std::size_t server, bool serves, time_point now) {
     servers_.at(server) = {serves, {}};
     auto const good = [&](state const& s) { return s.serves && !silent(s, now); };
@@ -40,7 +40,7 @@ class leader_choice {
  private:
   struct state {
     bool serves = false;
-    std::optional<time_point> asked;  // start of an unanswered check
+    std::optional<time_point> asked;  // start of the unanswered check
   };
   bool silent(state const& s, time_point now) const {
     return s.asked && now - *s.asked > patience_;

@@ -1,4 +1,4 @@
-// The request is plain text, because only the status code of the answer matters.
+// The request uses plain HTTP/1.1 text, because only the status code of the answer matters.
 #include "server/relay/probe.hpp"
 
 #include <netinet/tcp.h>
@@ -45,7 +45,7 @@ std::string question_for(tcp::socket const& socket) {
 
 template <class Stream>
 coro::task<std::string> ask(Stream& stream, std::string question) {
-  // A write error also appears when reading.
+  // A write error is ignored here, because the read that follows also fails.
   co_await asio::async_write(stream, asio::buffer(question), as_tuple);
   std::string answer;
   auto const [error, length] = co_await asio::async_read_until(

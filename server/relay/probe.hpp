@@ -1,5 +1,5 @@
-// Readiness checks of servers with `GET /readyz`. Also connects for the relay. Any executor, on its
-// thread only.
+// Readiness checks of servers with `GET /readyz`. Also connects for the relay. All functions must
+// be called on the thread of their executor.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,8 +16,9 @@ namespace muster::relay {
 
 namespace asio = boost::asio;
 
-/// Returns an empty string if it answered 200, otherwise a reason such as "HTTP status 503",
-/// "connection refused" or "no answer within 5 s". Without `tls`, the check uses plaintext.
+/// Checks whether a server is ready. Returns an empty string if the server answered 200, otherwise
+/// a reason such as "HTTP status 503", "connection refused" or "no answer within 5 s". Without
+/// `tls`, the check uses plaintext.
 coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
                                     std::shared_ptr<tls_towards> tls = nullptr);
 
@@ -25,12 +26,13 @@ coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds l
 /// Unavailable". Returns nothing if the line is malformed. Pure.
 std::optional<unsigned> status_of_line(std::string_view line);
 
-/// Resolves the name and connects. Exceeds `limit` if the system's resolver does not return.
+/// Resolves the name and connects. Takes longer than `limit` if the system's resolver does not
+/// return.
 coro::task<boost::system::error_code> dial(asio::ip::tcp::socket& socket, host_port where,
                                            std::chrono::milliseconds limit);
 
-/// Disables Nagle's algorithm and sets timeouts. If data was sent, a failed peer is detected within
-/// half a minute.
+/// Disables Nagle's algorithm and sets timeouts. A failed peer is detected within half a minute
+/// after data was sent.
 void prepare(asio::ip::tcp::socket& socket);
 
 }  // namespace muster::relay

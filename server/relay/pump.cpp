@@ -15,7 +15,7 @@ using tcp = asio::ip::tcp;
 namespace {
 
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-// After this many reads, other connections are served.
+// Number of reads after which other connections are served.
 constexpr unsigned reads_in_a_row = 8;
 
 coro::task<bool> write_all(tcp::socket& to, std::span<char> bytes) {

@@ -1,6 +1,6 @@
-// Copies data from one socket to another until the first reaches its end. All pumps of a thread
-// share a buffer. Data that the receiver does not accept immediately is copied, and reading pauses
-// until it was sent. Each direction therefore stores at most one buffer's worth, and idle
+// Copies data from one socket to another until the first socket reaches its end. All pumps of a
+// thread share a buffer. Data that the receiver does not accept immediately is copied, and reading
+// pauses until the data was sent. Each direction therefore stores at most one full buffer, and idle
 // connections store nothing.
 #pragma once
 

@@ -56,8 +56,8 @@ struct connection {
 
 using connection_ptr = std::shared_ptr<connection>;
 
-// Resets a held connection that the client has reset. A client that has only closed its sending
-// half remains connected.
+// Resets a waiting connection when the client has reset it. A client that has only closed its
+// sending half remains connected.
 void watch_client(connection_ptr const& c) {
   c->client.async_wait(tcp::socket::wait_error, [c](error_code cancelled) {
     if (cancelled || c->over) return;
@@ -68,7 +68,7 @@ void watch_client(connection_ptr const& c) {
   });
 }
 
-// The 50 bytes of the PROXY header always fit into a new connection's buffer.
+// The PROXY header has 50 bytes and always fits into a new connection's buffer.
 bool send_proxy_header(connection& c) {
   error_code no_client, no_end, failed;
   auto const client = c.client.remote_endpoint(no_client);
@@ -155,8 +155,8 @@ struct relay::state {
     room.cancel();
   }
 
-  // Connects to the leader, or waits for one. Returns false after hold_max, or if the client has
-  // disconnected.
+  // Connects to the leader, or waits until there is a leader. Returns false after hold_max, or if
+  // the client has disconnected.
   coro::task<bool> forward_connection(connection& c) {
     auto const until = clock::now() + options.hold_max;
     while (!c.over && clock::now() < until) {
@@ -294,7 +294,7 @@ struct relay::state {
   asio::steady_timer room, pause;
   leader_choice leaders;
   std::vector<std::string> reasons;
-  bool all_answered = false;  // every server was checked
+  bool all_answered = false;  // whether every server was checked
   clock::time_point leaderless_since = clock::now();
   std::optional<clock::time_point> warned;
   std::list<connection_ptr> connections;

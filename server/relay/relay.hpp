@@ -1,11 +1,12 @@
-// Accepts connections and forwards each to the leader among several servers, which it finds by
-// checking `/readyz` on all of them. While there is no leader, new connections are held: accepted,
-// but not read. Used only on the thread of its io_context.
+// Accepts connections and forwards each connection to the leader among several servers. Finds the
+// leader by checking `/readyz` on all servers. While there is no leader, new connections are held:
+// accepted, but not read. Used only on the thread of its io_context. States of a connection:
 //
-//   accepted --held--> connected to the leader --relayed--> both sides have closed
-//       \ no leader within hold_max, or the client broke it off       \ a side broke, or its server
-//        \--> reset                                                    \  is no longer the leader
-//                                                                       \--> both sides reset
+//   accepted --held--> connected to the leader --relayed--> closed on both sides
+//
+// A held connection is reset after hold_max without a leader, or when the client disconnects. A
+// relayed connection is reset on both sides when one side breaks or its server is no longer the
+// leader.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -50,7 +51,7 @@ struct relay_options {
 
 class relay {
  public:
-  /// REQUIRES: at least one upstream. `io` outlives the relay and runs on one thread.
+  /// REQUIRES: there is at least one upstream; `io` outlives the relay and runs on one thread.
   relay(asio::io_context& io, relay_options options);
   /// REQUIRES: `io` is not running, or stop() was called and all tasks have ended.
   ~relay();
@@ -58,9 +59,9 @@ class relay {
 
   /// Binds and listens. If the system selects the port, sets it in `where`.
   boost::system::error_code listen(asio::ip::tcp::endpoint& where);
-  /// Starts the checks and accepts connections. Called once, after listen().
+  /// Starts the checks and accepts connections. Must be called once, after listen().
   void start();
-  /// Stops accepting and resets all connections. io.run() returns soon afterwards.
+  /// Stops accepting and resets all connections. Soon afterwards, io.run() returns.
   void stop();
 
  private:

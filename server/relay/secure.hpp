@@ -21,12 +21,12 @@ using tls_stream = asio::ssl::stream<asio::ip::tcp::socket&>;
 
 class tls_towards {
  public:
-  /// Reads the files. Fails like make_client_context.
+  /// Reads the files. Returns the same errors as make_client_context.
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }
-  /// Checks the files at most once per second. If their contents do not match, for example during a
-  /// replacement, the old settings remain.
+  /// Checks the files at most once per second. If their contents do not match each other, for
+  /// example while they are being replaced, the old settings remain in use.
   std::shared_ptr<asio::ssl::context> current();
 
  private:
@@ -48,9 +48,9 @@ enum class inner { http, grpc };
 coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inner spoken,
                                       std::shared_ptr<tls_towards> tls);
 
-/// Copies in both directions until either side ends, which ends both, because TLS has no half-open
-/// connections. Returns an empty string after an orderly end with all data written, otherwise the
-/// error. Each direction has a 16 KiB buffer.
+/// Copies in both directions until either side ends, then ends both sides, because TLS has no
+/// half-open connections. Returns an empty string after an orderly end with all data written,
+/// otherwise the error. Each direction has a 16 KiB buffer.
 coro::task<std::string> carry_secured(asio::ip::tcp::socket& client, tls_stream& server);
 
 }  // namespace muster::relay

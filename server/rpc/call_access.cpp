@@ -75,7 +75,7 @@ muster::result<hub*> pool_of_call(pools& all, stream_options const& options,
   auto const find = [&]() -> muster::result<hub*> {
     if (!options.cluster_of_port) return all.named(cluster);
     auto const c = options.cluster_of_port(context);
-    // A plaintext port for agents is rejected even if the call specifies a cluster.
+    // A call to an agents' plaintext port is rejected even if the call names a cluster.
     if (!c && (cluster.empty() || c.error().code == muster::code::failed_precondition))
       return c.error();
     return cluster.empty() ? all.of(*c) : all.named(cluster);

@@ -1,4 +1,5 @@
-// Checks the parallel arrays of messages. Error texts contain the field name. Pure functions.
+// Checks the parallel arrays of messages. Error messages contain the field name. The functions are
+// pure.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Converts failures between protocol and core.
+// Converts failures between the protocol and the core.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
 inline constexpr std::size_t failure_dependencies_max = 64;
 inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
-/// A longer exception is dropped, because a part of it is useless.
+/// Maximum size of an exception. A longer exception is dropped, because a part of it is useless.
 inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 
 /// Sets all fields except the position.

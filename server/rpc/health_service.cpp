@@ -16,8 +16,8 @@ using request = grpc::health::v1::HealthCheckRequest;
 using response = grpc::health::v1::HealthCheckResponse;
 using look_up = std::function<response::ServingStatus(std::string const& service)>;
 
-// A caller that watches the server's health. It receives the current status whenever the status
-// differs from the last one sent, so slow readers need no queue.
+// A caller that watches the server's health. It receives the status whenever the status differs
+// from the one sent last, so a slow reader needs no queue.
 class health_watch {
  public:
   using call = coro::server_bidi<request, response>;
@@ -65,7 +65,7 @@ coro::task<void> health_watch::run() {
   while (asked && !disconnected_ && !stopping_) {
     auto const now = status_(request_.service());
     if (told && now == response_.status()) {
-      co_await changed_.wait();  // no deadline, because watches have no time limit
+      co_await changed_.wait();  // no deadline, because a watch has no time limit
       continue;
     }
     response_.set_status(now);

@@ -1,6 +1,6 @@
-// grpc.health.v1.Health, for load balancers and probes. Uses the server's own queue, because gRPC
-// 1.51's implementation has its own polling thread. Owned by the composition root and destroyed
-// before the grpc_server. Engine thread only.
+// Serves grpc.health.v1.Health for load balancers and probes. Uses the server's own queue, because
+// gRPC 1.51's implementation has its own polling thread. The composition root owns the service and
+// destroys it before the grpc_server. Used only on the engine thread.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace muster::server {
 
 struct health_service_options {
-  /// Service names that are answered like "", with the same status.
+  /// Names of services that have the same status as the server, whose name is "".
   std::vector<std::string> services{"muster.v1.WorkerService", "muster.v1.CoordinatorService"};
   /// Maximum number of calls, most of which are watches. At the limit, calls fail with
   /// RESOURCE_EXHAUSTED.

@@ -1,11 +1,12 @@
 // Protocol side of a worker or session stream. Decodes the messages that it reads, writes pending
-// messages one at a time, and ends once with a status.
+// messages one at a time, and ends once with a status. Steps:
 //
-//   reading:  first message in time ──► take… ──► half-close / broken / refused
+//   reading:  first message in time ──► take… ──► half-closed / broken / refused
 //   writing:  out_ ──► …                       ──► the status, within finish_grace
 //
-// A base class: the derived class interprets messages and bounds out_. The first call of end() sets
-// the status. A local variable of the call's handler; engine thread only.
+// This is a base class: the derived class interprets messages and bounds out_. The first call of
+// end() sets the status. Each instance is a local variable of the call's handler and is used only
+// on the engine thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -28,7 +29,8 @@
 
 namespace muster::server {
 
-/// Maximum message size. The gRPC server itself accepts larger messages, for key-values.
+/// Maximum message size on a stream. The gRPC server itself accepts larger messages, which
+/// key-values need.
 inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
 
 template <class In, class Out>
@@ -46,14 +48,16 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// On an error, refused() is called, and the stream ends with the error.
+  /// Processes a message. If it returns an error, the stream calls refused() and ends with the
+  /// error.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
-  /// Called when a read failed: half-closed, cancelled or broken.
+  /// Called when a read failed because the stream is half-closed, cancelled or broken.
   virtual void input_ended() = 0;
-  /// While this returns false, the stream is not read. Call room() when it may return true again.
+  /// While may_read() returns false, the stream is not read. Call room() when the result may have
+  /// changed to true.
   virtual bool may_read() { return true; }
-  /// If this returns true, the stream ends with OK once out_ is written. Checked after every
+  /// If complete() returns true, the stream ends with OK once out_ is written. Called after every
   /// wake().
   virtual bool complete() const { return false; }
   /// Called before the next message is selected, so that data can be added to it.
@@ -82,7 +86,7 @@ class message_stream {
   void wake() { pending_.set(); }
   void room() { room_.set(); }
   bool ended() const { return ended_; }
-  /// Sets the status that the writer sends. Further calls are ignored.
+  /// Sets the status that the writer sends. Only the first call has an effect.
   void end(grpc::Status status) {
     if (std::exchange(ended_, true)) return;
     status_ = std::move(status);
@@ -114,7 +118,7 @@ class message_stream {
         end(to_grpc(problem));
         break;
       }
-      // Lets other streams write the consequences of the message before more is read.
+      // Lets other streams write the consequences of the message before this stream reads more.
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
   }
@@ -136,7 +140,8 @@ class message_stream {
         if (complete())
           end(grpc::Status::OK);
         else
-          // No deadline: the core ends silent workers' streams, and closures have no time limit.
+          // No deadline: the core closes the streams of unresponsive workers, and closures have no
+          // time limit.
           co_await pending_.wait();
         continue;
       }

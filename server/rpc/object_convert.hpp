@@ -1,5 +1,5 @@
-// Converts objects on tasks between protocol and core. Functions that return a string return the
-// field and the problem, or an empty string.
+// Converts objects on tasks between the protocol and the core. Functions that return a string
+// return the field and the problem, or an empty string on success.
 #pragma once
 
 #include <string>

@@ -16,9 +16,9 @@ namespace pb = google::protobuf;
 namespace v1 = grpc::reflection::v1;
 namespace v1alpha = grpc::reflection::v1alpha;
 
-// A call that sends no request for this time is cancelled.
+// A call is cancelled if it sends no request for this time.
 constexpr auto patience = std::chrono::seconds(60);
-// The caller must read the last message within this time.
+// Time for the caller to read the last message.
 constexpr auto finish_patience = std::chrono::seconds(5);
 
 void collect(pb::FileDescriptor const& file, std::set<pb::FileDescriptor const*>& into) {
@@ -47,7 +47,7 @@ void put_file(pb::FileDescriptor const* file, std::string const& asked, Response
     if (f != file) put(*f);
 }
 
-// Searches the descriptors that are linked into the program, which contain no extensions.
+// Searches the descriptors that are linked into the program. They contain no extensions.
 template <class Request, class Response>
 void answer_to(Request const& asked, std::vector<std::string> const& services, Response& answer) {
   auto const& pool = *pb::DescriptorPool::generated_pool();
@@ -82,7 +82,7 @@ void answer_to(Request const& asked, std::vector<std::string> const& services, R
   }
 }
 
-/// Each request is answered before the next is read.
+/// Answers each request before it reads the next request.
 template <class Request, class Response>
 class reflection_stream {
  public:
@@ -111,7 +111,7 @@ class reflection_stream {
     co_await call_.finish(status);
   }
 
-  /// Cancels a pending read. No request is unanswered at that time.
+  /// Cancels a pending read. At that time, all requests have been answered.
   void shut_down() {
     stopping_ = true;
     call_.cancel();

@@ -1,4 +1,4 @@
-// Converts statuses to gRPC, whose codes have the same numbers.
+// Converts statuses to gRPC statuses, whose codes have the same numbers.
 #pragma once
 
 #include <grpcpp/support/status.h>

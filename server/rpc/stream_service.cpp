@@ -62,10 +62,10 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 };
 
 constexpr int asked_at_once_max = 1'000;
-// Maximum number of tickets per value, for holders on other hosts.
+// Maximum number of tickets per value for holders on other hosts.
 constexpr int tickets_max = 3;
-// A value and the closure that refers to it are announced on different streams, so the value's
-// announcement may arrive later.
+// A value and the closure that refers to it are announced on different streams, so the announcement
+// of the value may arrive later.
 constexpr auto announcement_timeout = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds locate_interval{1}, located_every_max{64};
 
@@ -156,7 +156,7 @@ class blob_service final : public stream_service {
     return store_.size_of(name) || store_.holders().knows(name);
   }
 
-  // A ticket costs a message to the holder. Therefore few tickets are issued, and no ticket if a
+  // Each ticket requires a message to the holder. Therefore few tickets are issued, and none if a
   // process on the caller's host holds the value.
   void tell_place(std::string const& name, v1::LocateRequest const& asked, v1::BlobPlace& told) {
     auto const size = store_.size_of(name);

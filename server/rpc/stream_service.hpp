@@ -1,7 +1,7 @@
 // Services with streams: muster.v1.WorkerService (a worker_connection per call),
 // muster.v1.CoordinatorService (a session_stream per call; unary methods: coordinator_calls) and
-// muster.v1.BlobService (a blob_put or blob_get per call). Owned by the composition root and
-// destroyed before the grpc_server. Engine thread only.
+// muster.v1.BlobService (a blob_put or blob_get per call). The composition root owns them and
+// destroys them before the grpc_server. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -24,20 +24,21 @@ class blob_store;
 class gate;
 
 struct stream_options {
-  /// Time limit for the first message. Then the stream ends with DEADLINE_EXCEEDED.
+  /// Time limit for the first message. When it is exceeded, the stream ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
-  /// Time for the client to receive the final status. Then the call is cancelled.
+  /// Time for the client to receive the final status. The call is cancelled afterwards.
   std::chrono::milliseconds finish_grace{5'000};
   /// Maximum number of streams. At the limit, calls fail with RESOURCE_EXHAUSTED.
   std::size_t streams_max = 20'000;
-  /// Sent to workers in `welcome` and to clients in `opened`. Called once the server runs.
+  /// Returns the number sent to workers in `welcome` and to clients in `opened`. Called once the
+  /// server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Returns the cluster of a port, for calls that specify no cluster. If empty, these calls use
-  /// the main cluster.
+  /// Returns the cluster of a port, for calls that specify no cluster. If the function is empty,
+  /// these calls use the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
-  /// Blobs that arguments and values refer to. Null if there are no blobs.
+  /// Blobs that arguments and values refer to. Null if blobs are disabled.
   blob_store* blobs = nullptr;
   /// Authenticates callers. Null disables authentication.
   server::gate const* gate = nullptr;
@@ -52,26 +53,26 @@ class stream_service {
   /// REQUIRES: no streams exist, because stop() or the server's stop() has completed.
   virtual ~stream_service() = default;
 
-  /// Ends all streams with UNAVAILABLE and refuses new ones. Closes sessions and requeues the
+  /// Ends all streams with UNAVAILABLE and refuses new streams. Closes sessions and requeues the
   /// workers' closures. Completes when all streams have ended, at most after `finish_grace`. Call
   /// it once, before the server's stop(). Cannot fail or be cancelled.
   [[nodiscard]] virtual coro::task<void> stop() = 0;
 };
 
-// The serve functions add a service to `server`. REQUIRES: server.start() has not been called;
+// Each serve function adds a service to `server`. REQUIRES: server.start() has not been called;
 // `all` and `server` outlive the service.
 std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// `who` authenticates callers; null disables authentication. REQUIRES: `store` and `who` outlive
-/// the service.
+/// Adds the blob service. `who` authenticates callers; null disables authentication. REQUIRES:
+/// `store` and `who` outlive the service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
-/// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list
+/// Serves grpc.reflection.v1 and v1alpha.ServerReflection. Tools such as grpcurl use them to list
 /// and call the `services` of this port. Uses the server's own queue, because gRPC 1.51's
-/// implementation has its own threads. At most `streams_max` calls per version; further calls fail
-/// with RESOURCE_EXHAUSTED.
+/// implementation has its own threads. At most `streams_max` calls per version are served; further
+/// calls fail with RESOURCE_EXHAUSTED.
 std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
                                                  std::vector<std::string> services,
                                                  std::size_t streams_max = 100);

@@ -1,4 +1,4 @@
-// The TCPStore settings of a cluster declaration. Pure functions.
+// The TCPStore settings in a cluster declaration. The functions are pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace muster::torch {
 
-/// An empty address selects the server's address.
+/// Returns the settings of a cluster's store. An empty address selects the server's address.
 inline store_spec store_at(core::coordination::cluster_spec const& spec, std::uint16_t port,
                            std::string address = {}) {
   bool const b = spec.torch == core::coordination::torch_era::b;

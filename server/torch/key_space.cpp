@@ -1,6 +1,6 @@
-// Reproduces peculiarities that torch's clients rely on. Waiters for a key are woken by its
-// creation, even if it is deleted again. Numbers are stored as text. Queue names are separate from
-// key names.
+// Reproduces peculiarities that torch's clients rely on. Creating a key wakes the clients that wait
+// for the key, even if it is deleted again. Numbers are stored as text. Queue names are separate
+// from key names.
 #include "server/torch/key_space.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace muster::torch {
 namespace {
 
-// Parses like std::stoll, which torch's server uses: "7x" is 7.
+// Parses like std::stoll, which torch's server uses: "7x" becomes 7.
 std::optional<std::int64_t> number_in(std::string_view text) {
   auto const begin = text.find_first_not_of(" \t\n\v\f\r");
   if (begin == std::string_view::npos) return std::nullopt;

@@ -20,8 +20,8 @@ namespace muster::torch {
 
 class key_space;
 
-/// A client that can wait for several keys or for one barrier. REQUIRES: withdrawn before it is
-/// destroyed.
+/// A client that can wait for several keys or for one barrier. REQUIRES: the waiter is withdrawn
+/// before it is destroyed.
 class waiter {
  public:
   waiter() = default;
@@ -37,13 +37,13 @@ class waiter {
 
  private:
   friend class key_space;
-  // Waiters by increasing number; they are woken in this order.
+  // Waiters in ascending order of their numbers, in which they are woken.
   using line = std::map<std::uint64_t, waiter*>;
   using lines = std::map<std::string, line, std::less<>>;
   struct place {
     lines::iterator line;
     std::uint64_t number = 0;
-    bool has_come = false;  // the key was set, and `line` is invalid
+    bool has_come = false;  // whether the key was set, which makes `line` invalid
   };
 
   std::vector<place> places_;
@@ -69,39 +69,41 @@ class key_space {
   key_space(key_space const&) = delete;
 
   void set(std::string_view key, std::string_view value);
-  /// Returns null if the key does not exist. Valid until the key space changes.
+  /// Returns the value, or null if the key does not exist. The value is valid until the key space
+  /// changes.
   std::string const* find(std::string_view key) const;
   /// Sets the key to `desired` if its value is `expected`, or if the key does not exist and
   /// `expected` is empty. Returns the resulting value, or `expected` if the key does not exist.
   std::string compare_set(std::string_view key, std::string_view expected,
                           std::string_view desired);
-  /// Adds to a number, which is stored as decimal digits and wraps around. Returns nothing if the
-  /// value is not a number.
+  /// Adds `delta` to a number, which is stored as decimal digits and wraps around. Returns nothing
+  /// if the value is not a number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
-  /// Creates the key if necessary.
+  /// Appends to the value. Creates the key if necessary.
   void append(std::string_view key, std::string_view value);
-  /// Returns false if the key does not exist.
+  /// Deletes the key. Returns false if the key does not exist.
   bool erase(std::string_view key);
-  /// Returns whether a key or a nonempty queue of this name exists.
+  /// Returns whether there is a key or a nonempty queue with this name.
   bool is_there(std::string_view key) const;
 
-  /// Creates the queue if necessary.
+  /// Appends to a queue. Creates the queue if necessary.
   void push(std::string_view queue, std::string_view value);
-  /// Returns 0 if the queue does not exist.
+  /// Returns the queue's length, or 0 if the queue does not exist.
   std::size_t length(std::string_view queue) const;
   std::string pop(std::string_view queue);
 
   /// Returns true if all keys exist; otherwise `w` waits. REQUIRES: `w` is not waiting.
   bool wait(waiter& w, std::vector<std::string_view> const& keys, core::time_point now);
-  /// Arrives at a barrier. Once `world` clients have arrived, wakes the waiters and returns true.
-  /// Returns nothing if the key's value is not a number. REQUIRES: `w` is not waiting.
+  /// Reports that `w` has arrived at a barrier. Once `world` clients have arrived, wakes the
+  /// waiters and returns true. Returns nothing if the key's value is not a number. REQUIRES: `w` is
+  /// not waiting.
   std::optional<bool> arrive(waiter& w, std::string_view key, std::int64_t world,
                              core::time_point now);
-  /// Has no effect if `w` is not waiting.
+  /// Ends the wait. Has no effect if `w` is not waiting.
   void withdraw(waiter& w);
 
   std::map<std::string, std::string, std::less<>> const& all() const { return keys_; }
-  /// Calls `f` for each key with waiters, in byte order; barriers follow keys.
+  /// Calls `f` for each key that has waiters, in byte order. Barriers follow the keys.
   void each_line(
       std::function<void(std::string_view key, std::vector<waiter*> const&)> const& f) const;
 

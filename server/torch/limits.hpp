@@ -8,7 +8,7 @@
 namespace muster::torch {
 
 struct limits {
-  // Same limits as torch's server.
+  // These limits are the same as in torch's server.
   std::size_t key_bytes = 8'192;
   std::size_t value_bytes = std::size_t{8} << 20;
   std::uint64_t keys_of_a_call = 131'072;
@@ -18,8 +18,8 @@ struct limits {
   // read.
   std::size_t unfinished_bytes = std::size_t{256} << 20;
   std::size_t unread_bytes = std::size_t{256} << 20;
-  // Limits for all key spaces, including queues. At a limit, the previous attempt's key space is
-  // dropped first if it is unused.
+  // Limits for all key spaces, including queues. At a limit, the key space of the previous attempt
+  // is dropped first if it is unused.
   std::size_t keys = 1'000'000;
   std::size_t bytes = std::size_t{1} << 30;
   std::size_t awaited_keys = 1'000'000;

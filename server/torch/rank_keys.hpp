@@ -1,4 +1,4 @@
-// Keys of torch 1.13 to 2.15 that identify a rank. Each rank of the default group writes its own
+// Keys that identify a rank in torch 1.13 to 2.15. Each rank of the default group writes its own
 // key before it reads other ranks' keys. Pure.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace muster::torch {
 
-/// Larger numbers are not ranks.
+/// Numbers above this limit are not ranks.
 inline constexpr std::uint32_t ranks_max = 1'000'000;
 
 /// Returns the rank whose address or host name the key contains, such as "…default_pg/0//cpu//0/3"

@@ -25,7 +25,7 @@ struct attempt_view {
   attempt_cause cause{};
   core::time_point began{};
   std::size_t connections = 0;
-  std::size_t keys = 0;  ///< including queue entries
+  std::size_t keys = 0;  ///< including entries of queues
   std::size_t bytes = 0;
 };
 

@@ -8,8 +8,8 @@
 namespace muster::torch {
 namespace {
 
-// When a connection's unsent output reaches this size, its next commands wait until the client has
-// read answers.
+// When a connection's unsent output reaches this size, the connection's next commands wait until
+// the client has read answers.
 constexpr std::size_t full_bytes = 1 << 20;
 
 std::string_view host_of(std::string_view peer) {
@@ -203,9 +203,9 @@ void tcp_store::note_rank(connection& c) {
     c.space->ranks[*c.rank] = {c.id, c.peer, c.pid};
 }
 
-// A process writes its rank's address once. If another process has already written it, the rank was
-// restarted, and old keys would mislead it. While the first connection is open, a second connection
-// counts as the same process if its process ID and host match.
+// A process writes the address of its rank once. If another process has already written an address
+// for the rank, the rank was restarted, and old keys would mislead it. While the first connection
+// is open, a second connection counts as the same process if its process ID and host match.
 void tcp_store::write_address(connection& c, std::uint32_t rank, core::time_point now) {
   auto const is_anothers = [&](space const& s) {
     auto const it = s.ranks.find(rank);

@@ -1,9 +1,9 @@
 // The TCPStore of one cluster: connections with their input and output, key spaces of attempts, and
 // owners of ranks.
 //
-// Owned and used by the thread that serves it, which passes bytes in and out. Pure: no sockets,
-// clocks, threads or logs. If a client exceeds one of `limits`, its connection must be closed,
-// because the protocol has no error answers.
+// The thread that serves the store owns it and passes bytes in and out. Pure: no sockets, clocks,
+// threads or logs. If a client exceeds one of `limits`, its connection must be closed, because the
+// protocol has no error answers.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ struct incident {
   std::string text;
 };
 
-/// Called within tcp_store's functions; must not call back.
+/// Callbacks during calls of tcp_store's functions; they must not call the tcp_store.
 struct tcp_store_hooks {
-  /// The connection has output or must be closed. Called at most once before the next
+  /// Reports that the connection has output or must be closed. Called at most once before the next
   /// `take_unsent`.
   std::function<void(connection_id)> touched;
   std::function<void(incident)> tell = [](incident const&) {};
@@ -54,12 +54,12 @@ class tcp_store {
   /// REQUIRES: has_room().
   connection_id open(std::string peer, core::time_point now,
                      std::optional<std::uint32_t> rank = {});
-  /// Processes input. Returns true if input remains. Then call `go_on` once the client has read its
-  /// output, and do not call `receive` before that. REQUIRES: the connection is open.
+  /// Processes input. Returns true if input remains. In this case, call `go_on` once the client has
+  /// read its output, and do not call `receive` before that. REQUIRES: the connection is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
-  /// Returns like `receive`.
+  /// Continues with the remaining input. Returns the same value as `receive`.
   bool go_on(connection_id c, core::time_point now);
-  /// Removes and returns the connection's output. REQUIRES: the connection is open.
+  /// Removes and returns the output of the connection. REQUIRES: the connection is open.
   std::string take_unsent(connection_id c);
   /// Sets the number of bytes of removed output that have not been sent yet.
   void note_unread(connection_id c, std::size_t bytes);
@@ -78,8 +78,8 @@ class tcp_store {
   /// Returns the size of all answers that clients have not read.
   std::size_t unread_bytes() const { return unread_; }
   tcp_store_view view(std::size_t limit) const;
-  /// Returns up to `limit` keys of this attempt that begin with `prefix`, after the key `after`.
-  /// Returns nothing if the attempt was dropped.
+  /// Returns up to `limit` keys of this attempt that begin with `prefix` and follow the key
+  /// `after`. Returns nothing if the attempt was dropped.
   std::optional<std::vector<key_view>> keys(std::uint64_t attempt, std::string_view prefix,
                                             std::string_view after, std::size_t limit) const;
 

@@ -12,7 +12,7 @@ bool says_nothing_of_an_attempt(command const& c) {
 
 }  // namespace
 
-// Before torch 2.1, clients do not report that they have stopped waiting. Any further command
+// Clients before torch 2.1 do not report that they have stopped waiting. Any further command
 // therefore ends the wait.
 void tcp_store::carry_out(connection& c, core::time_point now) {
   if (c.waits()) c.space->keys.withdraw(c);

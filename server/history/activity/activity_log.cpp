@@ -26,7 +26,7 @@ activity_log::~activity_log() {
   wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
 }
 
-// A worker number that appears twice in a step belongs to one task, whose worker was replaced.
+// A worker number that appears twice in a step belongs to one task whose worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
   bool came = false;  // rarely true
   for (auto const& w : c.workers) {
@@ -85,7 +85,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Drops lanes without workers if they are too old or the limit is exceeded.
+// Drops lanes without workers if the lanes are too old or the limit is exceeded.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
@@ -119,7 +119,7 @@ void activity_log::keep(lane& l, execution const& e) {
   b.lane = l.number;
   b.function = raw(e.function);
   b.job = static_cast<std::uint32_t>(raw(e.job));
-  // The duration is split between the minutes. The last minute counts the closure.
+  // The duration is split between the minutes. The closure is counted in the last minute.
   auto at = std::max(e.started, e.ended - kept_for + minute_long);
   while (at < e.ended) {
     auto& m = minute_at(l, at);
@@ -178,7 +178,7 @@ void activity_log::turn_to_sum(worker_sums& s, function_id f, time_point started
   s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
 }
 
-// The span is allocated first, because its allocation can drop the worker's other sums.
+// Allocates the span first, because its allocation can drop the worker's other sums.
 void activity_log::open_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);
@@ -212,7 +212,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // A departing worker's sums can be an hour old; the newer minute then keeps the slot.
+  // The sums of a departing worker can be an hour old; the newer minute then keeps the slot.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;
@@ -238,7 +238,7 @@ void activity_log::add_chunk(time_point now) {
   ++wide_.activity_chunks;
   auto& c = chunks_.emplace_back();
   c.spans.reset(
-      new span[spans_a_chunk]);  // not initialised, so that unused pages are not allocated
+      new span[spans_a_chunk]);  // not initialised, so that the system allocates only used pages
   c.first = next_;
 }
 

@@ -1,20 +1,21 @@
 // Records the recent activity of workers. An execution of at least 1 ms is stored as a span.
 // Shorter executions are summed per lane, function and 100 ms. Each lane also stores its last hour
-// by minutes. A lane represents a task, whose workers can change.
+// by minutes. A lane represents a task, whose workers can change. Where an ended execution is
+// stored:
 //
-//   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
-//         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
+//   short ──► the worker's open sum, a growing span ──after 100 ms──► the lane's minutes
+//   long  ──► its own span ─────────────────────────────────────────► the lane's minutes
 //
 // Spans are numbered in order of creation and stored in chunks. Spans of the current 100 ms can
 // still grow and are not returned yet.
 //
-// Millions of short executions can end per second. If a worker's function is unchanged, only its
-// open sum is updated, without a lookup or an allocation. Functions beyond sums_max per worker
+// Millions of short executions can end per second. If a worker still runs the same function, only
+// its open sum is updated, without a lookup or an allocation. A worker's functions beyond sums_max
 // share one sum.
 //
-// Owned by a cluster's history; engine thread only. Limits:
+// Owned by a cluster's history; used only on the engine thread. Limits:
 // - config::activity_bytes_max for spans in the whole server. At the limit, this cluster's oldest
-//   chunk is dropped, except for its two newest.
+//   chunk is dropped, except for its two newest chunks.
 // - config::tasks_max lanes of 2 KiB each. At the limit, the lane whose worker left longest ago is
 //   dropped.
 #pragma once
@@ -40,8 +41,8 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Returns the first entry after `after` in a map by lane_key. `only` lists the lanes to include,
-/// sorted; if empty, all lanes are included.
+/// Returns the first entry after `after` in a map with lane_key keys. `only` lists the lanes to
+/// include, in sorted order; if `only` is empty, all lanes are included.
 template <class Map>
 auto behind(Map const& all, std::vector<lane_key> const& only,
             std::optional<lane_key> const& after) {
@@ -63,7 +64,7 @@ class activity_log {
   static constexpr std::size_t span_bytes = 32;
   static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
 
-  /// `c` and `wide` must outlive the log. Spans are complete from `start` on.
+  /// `c` and `wide` must outlive the log. The log contains all spans from `start` on.
   activity_log(config const& c, server_wide& wide, time_point start)
       : config_(c), wide_(wide), recorded_since_(start), complete_since_(start) {}
   ~activity_log();
@@ -82,22 +83,21 @@ class activity_log {
   bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
   /// @pre The worker is open.
   void add(worker_number w, execution const& e);
-  /// Restores a span from an earlier server process. Must be called with the oldest span first;
-  /// spans are complete from that span on.
-  /// @pre Nothing has been added or opened.
+  /// Restores a span from an earlier server process. The oldest span must be restored first; the
+  /// log contains all spans from that span on.
   void restore(lane_key const& on, span_view const& v);
 
   struct bounds {
     std::size_t limit = ~std::size_t{};
     std::size_t looks = ~std::size_t{};  // maximum number of visited spans
   };
-  /// Returns spans from number `from` on within the filter's time range.
+  /// Returns spans in the filter's time range, beginning with number `from`.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
   /// Returns up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false. For
-  /// `only`, see behind().
+  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false. `only`
+  /// has the same meaning as for behind().
   template <class F>
   void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
     for (auto it = behind(lanes_, only, after); it != lanes_.end();
@@ -128,7 +128,8 @@ class activity_log {
   std::string invalid() const;
 
  private:
-  /// For a sum, `closure` is the number of executions and, above bit 32, the number of failures.
+  /// Execution or sum. In a sum, `closure` contains the number of executions and, above bit 32, the
+  /// number of failures.
   struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs
@@ -138,7 +139,7 @@ class activity_log {
     std::uint32_t lasted;      // µs
     std::uint32_t lane;
     std::uint32_t function;
-    std::uint32_t job;  // low half of the job's ID; for a sum: µs of work
+    std::uint32_t job;  // low half of the job's ID; in a sum: µs of work
   };
   static_assert(sizeof(span) == span_bytes);
 
@@ -155,7 +156,7 @@ class activity_log {
     std::uint32_t number = 0;  // minutes since the epoch
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
-    std::uint32_t function = 0;  // several_functions: more than one function ran
+    std::uint32_t function = 0;  // several_functions if more than one function ran
     bool ran = false;
     duration busy{};
 
@@ -167,7 +168,7 @@ class activity_log {
   struct lane {
     std::uint32_t number = 0;
     std::uint32_t workers = 0;
-    std::uint32_t slots = 0;  // maximum over its workers
+    std::uint32_t slots = 0;  // maximum over the lane's workers
     time_point closed{};
     // Ring of minutes, allocated when the first minute is recorded.
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;
@@ -181,7 +182,7 @@ class activity_log {
     lane* at = nullptr;        // null if no lane is open
     std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
-    std::size_t open = 0;  // open sums; the last can be for several functions
+    std::size_t open = 0;  // number of open sums; the last sum can be for several functions
   };
 
   lane_map::value_type& lane_of(lane_key const& key, time_point now);
@@ -198,8 +199,8 @@ class activity_log {
   /// Returns the number below which spans no longer change.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static span_view view_of(span const& b);
-  /// Returns the newest session whose ID has this low half. Low halves repeat only long after a
-  /// span was dropped.
+  /// Returns the newest session whose ID has this low half. A low half is reused only long after
+  /// its spans were dropped.
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
@@ -211,7 +212,7 @@ class activity_log {
   std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
-  // Lanes without a worker, by the time at which their last worker left.
+  // Lanes without a worker, ordered by the time at which their last worker left.
   std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;

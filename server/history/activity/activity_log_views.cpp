@@ -67,7 +67,7 @@ span_page activity_log::spans(activity_filter const& f, std::uint64_t from, boun
   }
   page.next = std::max(at, from);
   page.more = at < end;
-  // Spans that have outlived their lane are omitted.
+  // Omits spans that have outlived their lane.
   for (auto const n : named)
     if (auto const it = by_number_.find(n); it != by_number_.end())
       page.names.lanes.push_back(view_of(*it->second));

@@ -1,5 +1,5 @@
-// Pages of ended and running executions. Each call takes about 1 ms and returns where to continue.
-// Engine thread only.
+// Pages of ended and running executions. Each call takes about 1 ms and returns the position to
+// continue from. Used only on the engine thread.
 #pragma once
 
 #include "server/core/coordinator.hpp"
@@ -7,7 +7,7 @@
 
 namespace muster::history {
 
-/// Visits at most 20,000 spans.
+/// Returns a page of spans. Visits at most 20,000 spans.
 span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
                 time_point now);
 /// Returns the last hour by lane and minute, including running executions, for at most 200 lanes.

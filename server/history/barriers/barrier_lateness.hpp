@@ -1,7 +1,7 @@
-// Late arrivals at barriers of each cluster's current generation. Not stored on disk.
+// Late arrivals at barriers in each cluster's current generation. Not stored on disk.
 //
-// Owned by the coordination hub; engine thread only. Limits: the limits of `lateness`, and one
-// entry per running barrier (limits::barriers_max per cluster).
+// Owned by the coordination hub; used only on the engine thread. Limits: the limits of `lateness`,
+// and one entry per running barrier (limits::barriers_max per cluster).
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Late arrivals at the newest completed barriers of one generation, with sums by task. Owned by
-// barrier_lateness; engine thread only; pure. Limit: meetings_max barriers with 4 bytes per
-// participant (at most 25 MB); then the oldest barrier is dropped.
+// Late arrivals at the most recently completed barriers of one generation, with sums by task. Owned
+// by barrier_lateness; used only on the engine thread; pure. Limit: meetings_max barriers with 4
+// bytes per participant (at most 25 MB). At the limit, the oldest barrier is dropped.
 #pragma once
 
 #include <algorithm>
@@ -48,14 +48,15 @@ class lateness {
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
   sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
-  /// Returns tasks that were ever last or late. The task that was last most often is first.
+  /// Returns tasks that were at least once last or late. The task that was last most often comes
+  /// first.
   std::vector<coordination::task_index> worst(std::size_t limit) const;
   duration latest(coordination::task_index t) const;
 
   std::string violated_invariant() const;
 
  private:
-  /// `times`: 1 to add, -1 to subtract
+  /// @param times 1 to add, -1 to subtract
   static void add(meeting const& m, int times, std::vector<sums>& to);
 
   std::deque<meeting> meetings_;

@@ -1,4 +1,4 @@
-// Late arrivals at barriers, with task and host names. Engine thread only.
+// Late arrivals at barriers, with names of tasks and hosts. Used only on the engine thread.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -6,11 +6,11 @@
 
 namespace muster::history {
 
-/// Arrivals after the median, at up to 64 of the newest barriers that all participants reached.
+/// Arrivals after the median at the newest barriers (at most 64) that all participants reached.
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Number of worst tasks included in the sums by host.
+  /// Number of tasks, starting with the worst, that the sums by host include.
   static constexpr std::size_t tasks_examined = 10'000;
 
   struct barrier {
@@ -28,7 +28,7 @@ struct straggler_view {
     std::string host;
     std::uint32_t last = 0;
     std::uint32_t barriers = 0;
-    duration late_mean{};  ///< arrivals in time count as 0
+    duration late_mean{};  ///< mean delay; an arrival in time counts as 0
     duration late_max{};
   };
   struct host {
@@ -44,7 +44,8 @@ struct straggler_view {
   std::vector<host> hosts;        ///< worst first; only hosts that were late at least once
 };
 
-/// `late` is null if no barrier has completed. `now` is the generation that `late` belongs to.
+/// @param late null if no barrier has completed
+/// @param now the generation of `late`
 straggler_view stragglers(lateness const* late, coordination::generation_views const& now);
 
 }  // namespace muster::history

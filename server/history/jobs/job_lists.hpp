@@ -1,6 +1,6 @@
 // Lists of jobs and sessions, for example of running, ended or failed jobs. Owned by a cluster's
-// history; engine thread only. Limit: one entry per job of the core. Each list except `page_of`
-// visits all entries.
+// history; used only on the engine thread. Limit: one entry per job of the core. Building a list
+// visits all entries, except for `page_of`.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct live_jobs {
 struct job_filter {
   std::optional<job_state> state;
   std::optional<bool> streaming;
-  std::string text;         ///< substring of the name or ID, ignoring case; empty matches all jobs
+  std::string text;         ///< substring of the name or ID, ignoring case; if empty, all jobs
   bool unfinished = false;  ///< only QUEUED and RUNNING jobs
 
   bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
@@ -50,16 +50,17 @@ class job_lists {
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// Returns the jobs that have ended since the last call, in the order in which they ended.
+  /// Returns the jobs that have ended since the last call, ordered by their end.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
-  /// Returns failed REST jobs; the last to end is first.
+  /// Returns failed REST jobs; the job that ended last comes first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Returns sessions of programs in which a closure has failed, ordered by failure time.
+  /// Returns sessions of programs in which a closure has failed, ordered by the time of the
+  /// failure.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
   std::vector<session_id> watched(time_point now) const;
-  /// Returns matching jobs with IDs below `before`, newest first; 0 means no limit. Visits at most
-  /// looks_max entries, so a short page can have a `next`.
+  /// Returns matching jobs with IDs below `before`, newest first. If `before` is 0, there is no
+  /// upper limit. Visits at most looks_max entries, so a page that has a `next` can be short.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
 
@@ -81,7 +82,7 @@ class job_lists {
   std::uint64_t& count_of(line const& l);
 
   all_lines lines_;
-  std::array<state_counts, 2> counts_{};  // at 0 for jobs, at 1 for sessions
+  std::array<state_counts, 2> counts_{};  // index 0: jobs; index 1: sessions
   std::vector<session_id> ended_;
 };
 

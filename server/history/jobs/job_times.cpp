@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
-// Returns nothing if no worker has answered the attempt.
+// Returns whether the attempt failed, or nothing if no worker has answered the attempt.
 std::optional<bool> answered(attempt_end how) {
   switch (how) {
     case attempt_end::succeeded:
@@ -58,7 +58,7 @@ duration run_times::percentile(double part) const {
 }
 
 void job_times::learn(worker_changed const& w) {
-  if (!w.here) return;  // attempts that ended in this step still use its number
+  if (!w.here) return;  // attempts that ended in this step still use the number
   auto const task = w.job + ":" + std::to_string(w.index);
   auto known = task_numbers_.find(task);
   if (known == task_numbers_.end() && tasks_.size() < tasks_max) {

@@ -2,8 +2,8 @@
 // so that memory does not grow with the number of executions.
 //
 // An execution is an attempt that a worker has answered. A closure restored from an earlier server
-// process counts as one execution. Owned by a cluster's history; engine thread only. Limits: the
-// constants below, and one entry per job of the core.
+// process counts as one execution. Owned by a cluster's history; used only on the engine thread.
+// Limits: the constants in this class, and one entry per job of the core.
 #pragma once
 
 #include <map>
@@ -25,15 +25,15 @@ class run_times {
     duration least{}, most{};
   };
 
-  /// Returns the growth in bytes.
+  /// Counts an execution. Returns by how many bytes the object grew.
   std::size_t add(duration d, bool failed);
   std::vector<cell> const& cells() const { return cells_; }  // shortest first
   std::uint64_t ran() const { return ran_; }
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 without durations.
-  /// `part`: 0 to 1
+  /// Returns the percentile by nearest rank, interpolated within its bucket, or 0 if there are no
+  /// durations. `part` is in the range from 0 to 1.
   duration percentile(double part) const;
 
  private:
@@ -54,12 +54,12 @@ struct job_times_view {
 
 class job_times {
  public:
-  /// Limits per job. Further functions or workers share one row.
+  /// Limits per job. Further functions share one row, and so do further workers.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, but their
-  /// totals are kept.
+  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, but the
+  /// jobs' totals are kept.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
-  /// Maximum number of worker names. Executions of further workers have no name.
+  /// Maximum number of worker names. Executions on further workers have no worker name.
   static constexpr std::size_t tasks_max = 65'536;
 
   /// @pre `named` has already folded the same changes.

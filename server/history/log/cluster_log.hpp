@@ -1,6 +1,6 @@
-// Converts incidents of coordination clusters to log events. Of many simultaneous failures, only
-// the first have their own events. Owned by the coordination hub; engine thread only. Contains the
-// events of one step.
+// Converts incidents of coordination clusters to log events. If many failures happen at the same
+// time, only the first failures have their own events. Owned by the coordination hub; used only on
+// the engine thread. Contains the events of one step.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Texts and subjects of log events. Pure functions.
+// Texts and subjects of log events. The functions are pure.
 #pragma once
 
 #include "server/core/api/objects.hpp"

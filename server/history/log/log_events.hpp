@@ -1,6 +1,6 @@
 // Converts incidents and dropped values to log events. Events that clients can cause in large
 // numbers are limited to a few per minute; the next event contains the number of suppressed events.
-// Owned by a cluster's history; engine thread only. Contains the events of one step.
+// Owned by a cluster's history; used only on the engine thread. Contains the events of one step.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ enum class log_event_kind : std::uint8_t {
   worker_given_up = 3,
   task_cordoned = 4,
   task_uncordoned = 5,
-  dependency_lost = 6,    ///< reported by a function, or a task was lost with its state
+  dependency_lost = 6,    ///< reported by a function, or a task with state was lost
   closure_exclusive = 7,  ///< shown as "closure_alone"
   builder_quarantined = 8,
   no_progress = 9,
-  spill_failed = 10,    ///< writing a value to --spill-dir or reading it failed
+  spill_failed = 10,    ///< a value could not be written to --spill-dir or read from it
   values_dropped = 11,  ///< released to stay within a limit, or recomputed afterwards
   job_failed = 12,
   session_failed = 13,

@@ -1,5 +1,5 @@
-// Rate limit for log events of one kind, so that a client cannot crowd out other events. Owned by
-// log_events; engine thread only.
+// Rate limit for log events of one kind, so that a client cannot displace other events. Owned by
+// log_events; used only on the engine thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Latest state of the workers' hosts, and one hour of samples for charts. Filled by the hub. Engine
-// thread only.
+// Latest state of the workers' hosts, and one hour of samples for charts. The hub adds the data.
+// Used only on the engine thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Negative values are unknown.
+/// Sample of a host. A negative value is unknown.
 struct machine_sample {
   std::uint32_t at = 0;  // Unix seconds
   float cpu = -1;        // cores
@@ -30,10 +30,11 @@ class machines {
  public:
   /// One hour with a sample every five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Machines with samples (27 MB). For further machines, only the latest state is stored.
-  static constexpr std::size_t charts_max = 1'024;
-  /// At the limit, a machine that has left is dropped; if none has left, a new machine is not
+  /// Number of machines with samples (27 MB). For further machines, only the latest state is
   /// stored.
+  static constexpr std::size_t charts_max = 1'024;
+  /// Maximum number of machines. At the limit, a machine that has left is dropped. If all machines
+  /// are present, a new machine is not stored.
   static constexpr std::size_t machines_max = 16'384;
   /// Maximum age of a state that counts as current.
   static constexpr duration fresh_for = std::chrono::seconds(20);
@@ -57,10 +58,10 @@ class machines {
     }
   };
 
-  /// `task` is a task such as "worker:3", or empty for the server itself.
+  /// Adds a report. `task` is a task such as "worker:3", or empty for the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Samples must be restored oldest first, before the machine reports.
+  /// Restores a sample. The oldest sample must be restored first, before the machine reports.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }

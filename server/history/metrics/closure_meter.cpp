@@ -19,7 +19,7 @@ void closure_meter::fold(effects const& fx, time_point now) {
   for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
   for (auto const waited : c.waits.value) m.value_wait.add(waited);
   m.values_read += c.values_read.size();
-  // A welcome message repeats earlier stop requests, which are not counted again.
+  // A welcome message repeats earlier stop requests, which must not be counted again.
   if (fx.welcomes.empty()) m.stop_requests += fx.stop_requests.size();
   for (auto const& t : c.tasks) count_task(t, now);
   if (!c.values.empty()) count_values(c);
@@ -39,8 +39,8 @@ void closure_meter::count_task(task_changed const& t, time_point now) {
   lost_.erase(lost);
 }
 
-// A closure restored without its value lost the value in an earlier process, so the loss is not
-// counted.
+// If a closure was restored without its value, an earlier process lost the value, so the loss is
+// not counted.
 void closure_meter::count_values(changes const& c) {
   std::unordered_set<closure_id> restored;
   for (auto const& e : c.ended)

@@ -1,6 +1,6 @@
 // Counters and timers of closures for /metrics, since the start of this process. Owned by a
-// cluster's history; engine thread only. Limits: one entry per session with a full queue and per
-// lost task.
+// cluster's history; used only on the engine thread. Limits: one entry per session with a full
+// queue, and one per lost task.
 #pragma once
 
 #include <array>
@@ -21,11 +21,11 @@ struct closure_metrics {
   histogram queue_wait;  // time from when a closure is ready until it is sent to a worker
   histogram execution;   // time from sending a closure to a worker until its answer
   histogram total;       // time from scheduling a closure until its end
-  histogram value_wait;  // from the request for a value until it is available; 0 if it already is
+  histogram value_wait;  // time from requesting a value until it is available
   histogram recovery;    // time from the loss of a task until it is attached again
-  std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
-  std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  std::uint64_t retracted = 0;        // prefetched by one worker and returned for another
+  std::uint64_t worker_failures = 0;  // lost workers, except after a graceful disconnect
+  std::uint64_t stop_requests = 0;    // number of closures that workers were asked to stop
+  std::uint64_t retracted = 0;        // closures returned by a worker that had prefetched them
   std::uint64_t values_written = 0;
   std::uint64_t values_read = 0;
   std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};
@@ -62,7 +62,7 @@ class closure_meter {
 
   closure_metrics metrics_;
   std::unordered_set<session_id> full_;
-  // by task: time of the loss
+  // Time of the loss, by task.
   std::map<std::pair<std::string, std::int64_t>, time_point> lost_;
 };
 

@@ -13,13 +13,14 @@ namespace muster::history {
 
 using core::duration;
 
-/// Counts durations without allocations: one bucket up to 4 µs, four per octave up to about 19
-/// hours, and one for longer durations.
+/// Counts durations without allocations: one bucket up to 4 µs, four buckets per octave up to about
+/// 19 hours, and one bucket for longer durations.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
-  static constexpr std::size_t buckets = 1 + 34 * an_octave;  // plus one for longer durations
-  /// Index of the bucket that ends at 64 µs, the first in /metrics.
+  static constexpr std::size_t buckets =
+      1 + 34 * an_octave;  // without the bucket for longer durations
+  /// Index of the bucket that ends at 64 µs, which is the first bucket in /metrics.
   static constexpr std::size_t first_exported = 4 * an_octave;
 
   /// Returns the inclusive upper limit of a bucket, which doubles every `an_octave` buckets.
@@ -48,7 +49,7 @@ class histogram {
     return *this;
   }
 
-  /// Returns the count of bucket `n`. Bucket number `buckets` counts durations above all limits.
+  /// Returns the count of bucket `n`. The bucket `buckets` counts durations above all limits.
   std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
   duration sum_in(std::size_t n) const { return buckets_[n].sum; }
   std::uint64_t count() const {

@@ -1,5 +1,5 @@
 // Counters of programs for /metrics, since the start of this process. Owned by a cluster's history;
-// engine thread only.
+// used only on the engine thread.
 #pragma once
 
 #include <array>

@@ -108,7 +108,8 @@ void black_box::ended(time_point now, std::string_view worker, rank_end const& e
   }
   b->line_bytes += length(r.stderr_lines) + length(r.stdout_lines) + r.not_started.size();
   b->what.ranks.push_back(std::move(r));
-  // Ranks of an attempt usually exit at about the same time, so they are stored together.
+  // The ranks of an attempt usually exit at about the same time, so their exits are stored
+  // together.
   if (is_over(which)) changed(which, *b);
 }
 

@@ -6,7 +6,7 @@ namespace muster::history {
 
 namespace {
 
-// The end of a text is the most informative part of a traceback.
+// Returns the end of a text, which is the most informative part of a traceback.
 std::string last_of(std::string const& text) {
   return text.size() <= ended_rows::text_max
              ? text
@@ -22,7 +22,7 @@ std::uint64_t bytes_of(core::failure const& f) {
 
 }  // namespace
 
-// The search is rare, because rows of one worker arrive consecutively, and short, because a chunk
+// The search is rare, because rows of one worker arrive consecutively. It is short, because a chunk
 // has only 128 rows.
 void ended_rows::hold(chunk& c, std::uint32_t place) {
   c.last_place = place;

@@ -1,12 +1,12 @@
 // Compact rows, without values, for ended closures that have no record, by gRPC session. Each
-// session keeps its newest rows, and the newest failures among its older rows.
+// session keeps its newest rows, and the newest failures among its older rows. Path of a row:
 //
-//   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► dropped
+//   add ──► newest chunk ─ … ─ oldest chunk ──if failed──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
 // Rows are appended without allocations, because each closure of a stream is recorded here. If all
-// chunks exceed session_rows_bytes_max, the oldest chunk of any session is dropped. Owned by
-// session_rows, which assigns the session numbers. Engine thread only.
+// chunks together exceed session_rows_bytes_max, the oldest chunk of any session is dropped. Owned
+// by session_rows, which assigns the session numbers. Used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct ended_row {
   time_point created{};
   time_point started{};
   time_point finished{};
-  std::uint32_t order = 0;  // position in its session
+  std::uint32_t order = 0;  // position in the row's session
   std::uint32_t place = places::none;
   function_id function{};
   std::uint32_t attempt : 24 = 0;  // 0 if never started
@@ -58,8 +58,8 @@ class ended_rows {
   void open(row_owner n) { sessions_.open(n); }
   void close(row_owner n);
 
-  /// Returns space for at least one row of closures that ran at this place; empty if the session
-  /// stores no rows. Call `wrote` afterwards.
+  /// Returns space for one or more rows of closures that ran at this place, or an empty span if the
+  /// session stores no rows. Call `wrote` afterwards.
   std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return {};
@@ -80,7 +80,7 @@ class ended_rows {
   std::uint64_t bytes() const { return bytes_.used(); }
 
   /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first. Starts at row
-  /// number `from`. Returns the next row's number, if any.
+  /// number `from`. Returns the number of the next row, if any.
   template <class F>
   std::optional<std::uint64_t> find(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
@@ -114,20 +114,20 @@ class ended_rows {
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
     std::vector<core::failure> failures;  // failures of unsuccessful rows, in row order
-    std::vector<std::uint32_t> ran_at;    // places of its rows, with one reference to each
+    std::vector<std::uint32_t> ran_at;    // places of the rows, with one reference to each place
     std::uint32_t last_place = places::none;
     row_owner owner{};
     part in = newest;
     std::uint32_t used = 0;
     std::uint64_t first = 0;
     std::uint64_t text_bytes = 0;
-    chunk_number previous = none, next = none;  // neighbours in the ring
-    chunk_number older = none, newer = none;    // among all chunks, by creation time
+    chunk_number previous = none, next = none;  // neighbours in the session's ring
+    chunk_number older = none, newer = none;    // neighbours among all chunks, by creation time
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // counts chunk_rows per chunk
+    std::uint64_t rows = 0;  // counts chunk_rows rows per chunk
   };
   struct of_session {
     std::uint32_t free = 0;

@@ -1,5 +1,5 @@
 // Places where attempts ran, stored while a row refers to them. The core reuses its place numbers,
-// so rows use these numbers. Owned by session_rows.
+// so rows use the numbers of this table. Owned by session_rows.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class places {
   place const& operator[](std::uint32_t n) const { return all_[n]; }
   std::size_t used() const { return all_.size() - free_.size(); }
 
-  /// Must be called before the step's rows are added.
+  /// Learns places. Must be called before the step's rows are added.
   void learn(changes const& c) {
     for (auto const& p : c.places) {
       if (!p.here) continue;
@@ -54,7 +54,7 @@ class places {
       of_core_[p.place] = add(p.worker, p.incarnation, p.host);
     }
   }
-  /// Must be called after the step's rows are added.
+  /// Removes places. Must be called after the step's rows are added.
   void forget(changes const& c) {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));

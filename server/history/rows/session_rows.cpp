@@ -64,8 +64,8 @@ void session_rows::add(closure_outline const& o, changes const& c) {
   if (o.as != closure_state::succeeded) rows_.add(owner->number, c.failures[o.failure]);
 }
 
-// Adds consecutive closures of one session and worker, so that their common data is looked up only
-// once.
+// Adds consecutive closures of one session and worker, so that the data they share is looked up
+// only once.
 std::size_t session_rows::add_run(changes const& c, std::size_t from) {
   auto const& first = c.ended[from].of;
   auto const alike = [&first](closure_ended const& e) {

@@ -1,5 +1,5 @@
 // Reads the history on disk on its own thread, so that long searches do not block the engine or the
-// web server. Owned by the app. Each question must limit its own work.
+// web server. Owned by the app. Each question must limit how much it reads.
 #pragma once
 
 #include <atomic>
@@ -20,13 +20,14 @@ class history_reader {
 
   /// @pre The store must outlive the object.
   void start(history_store const& store);
-  /// Drops waiting questions. Has no effect if not started.
+  /// Drops waiting questions. Has no effect if the reader was not started.
   void stop() { thread_.stop(false); }
 
-  // The following functions can be called on any thread, even before `start`.
+  // The following functions are thread-safe and can be called before `start`.
   bool there() const { return there_; }
+  /// Adds a question.
   /// @return FAILED_PRECONDITION if there is no store, RESOURCE_EXHAUSTED if too many questions are
-  /// waiting, UNAVAILABLE if the reader has been stopped
+  ///   waiting, UNAVAILABLE if the reader has been stopped
   muster::status ask(question q);
 
  private:

@@ -66,7 +66,7 @@ history_place place_of(rocksdb::Slice const& key) {
 rocksdb::DBOptions options_for(history_store::access how) {
   rocksdb::DBOptions o;
   o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
-  // Each intact record is useful on its own.
+  // Intact records after a corrupted record are useful, because records are independent.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   o.max_total_wal_size = 2 * file_bytes_max;
   o.keep_log_file_num = 1;
@@ -117,7 +117,7 @@ muster::status history_store::open_files(access how) {
   if (how == access::write)
     options.info_log = std::make_shared<rocks_log>(directory_, options.info_log_level);
   auto all = families(limits_);
-  // A store of an older server can contain fewer kinds.
+  // The store of an older server can contain fewer kinds.
   std::vector<std::string> known;
   if (how == access::read &&
       rocksdb::DB::ListColumnFamilies(options, directory_.string(), &known).ok())
@@ -177,7 +177,7 @@ void history_store::read(history_kind kind, core::time_point since, amount most,
     v(last, it->value().ToStringView());
   }
   if (!it->status().ok())
-    count_unreadable(kind, last, 1);  // counts the rest of its file as one record
+    count_unreadable(kind, last, 1);  // counts the rest of the file as one record
 }
 
 void history_store::scan(history_kind kind, history_place from,
@@ -194,7 +194,7 @@ void history_store::scan(history_kind kind, history_place from,
     if (!v(last, it->value().ToStringView())) return;
   }
   if (!it->status().ok())
-    count_unreadable(kind, last, 1);  // counts the rest of its file as one record
+    count_unreadable(kind, last, 1);  // counts the rest of the file as one record
 }
 
 void history_store::count_unreadable(history_kind kind, history_place at, std::size_t rows) const {
@@ -242,8 +242,8 @@ void history_store::keep(history_record r) {
   if (!thread_.ask(std::move(one))) waiting_ -= size;
 }
 
-// After a failed write, RocksDB 7.8 aborts the process when it continues with the same file. The
-// files are therefore reopened first.
+// RocksDB 7.8 aborts the process if it continues with the same file after a failed write. The files
+// are therefore reopened first.
 bool history_store::may_write() {
   std::error_code error;
   auto const disk = fs::space(directory_, error);
@@ -256,7 +256,7 @@ bool history_store::may_write() {
   return !write_failed_;
 }
 
-// Failed writes are not repeated, because newer records follow.
+// A failed write is not repeated, because newer records follow.
 void history_store::write(std::vector<history_record> all) {
   if (auto const now = steady::now(); now - last_size_check_ >= size_check_interval && db_) {
     last_size_check_ = now;

@@ -1,11 +1,11 @@
 // The history on disk, for the next server process and for tools: a RocksDB whose oldest files are
 // deleted by age and size. No decision depends on the history, and no request waits for a write.
 // Records that are unreadable or do not fit are dropped and counted. An unreadable directory is
-// moved aside. Written records survive `kill -9`, but the newest can be lost if the machine
+// moved aside. Written records survive `kill -9`, but the newest records can be lost if the machine
 // crashes.
 //
-// Owned by the app. Any thread can add records; the store's own thread writes them. `read` can be
-// called by one thread before `start`; `scan` can be called at any time.
+// Owned by the app. Any thread can add records; the store's own thread writes them. One thread can
+// call `read` before `start`; `scan` can be called at any time.
 #pragma once
 
 #include <atomic>
@@ -74,7 +74,7 @@ struct history_facts {
   std::uint64_t dropped = 0;
   /// Unreadable rows found so far.
   std::uint64_t unreadable = 0;
-  /// Time of the oldest record at startup; the epoch if there were no records.
+  /// Time of the oldest record at startup, or the epoch if there were no records.
   core::time_point since{};
 };
 
@@ -83,9 +83,10 @@ constexpr auto history_folder = "history";
 class history_store {
  public:
   enum class access { write, read };
-  /// Opens the store. `write` creates the directory if necessary.
-  /// @return FAILED_PRECONDITION if the store cannot be opened or another process writes it,
-  /// NOT_FOUND for `read` if there is no store. The message is one line and contains the path.
+  /// Opens the store. In the mode `write`, creates the directory if necessary.
+  /// @return FAILED_PRECONDITION if the store cannot be opened or another process writes to it;
+  ///   NOT_FOUND in the mode `read` if there is no store. The message is one line and contains the
+  ///   path.
   static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
                                                              history_limits limits, access how);
   ~history_store();
@@ -95,15 +96,15 @@ class history_store {
     std::size_t records_max = ~std::size_t{0};
     std::size_t bytes_max = ~std::size_t{0};
   };
-  /// Visits a kind's newest records that are not older than `since`, oldest first.
+  /// Visits a kind's newest records, except records older than `since`, oldest first.
   /// @pre `start` has not been called.
   void read(history_kind kind, core::time_point since, amount most,
             std::function<void(history_place, std::string_view bytes)> const& v) const;
-  /// Visits records from a position, oldest first, until `v` returns false. Any thread.
+  /// Visits records from a position, oldest first, until `v` returns false. Thread-safe.
   void scan(history_kind kind, history_place from,
             std::function<bool(history_place, std::string_view bytes)> const& v) const;
-  /// Decodes a visited record with a function of records.hpp, and counts unreadable rows. Any
-  /// thread.
+  /// Decodes a visited record with a function of records.hpp, and counts unreadable rows.
+  /// Thread-safe.
   template <class Decode>
   auto decoded(history_kind kind, history_place at, std::string_view bytes,
                Decode const& decode) const {
@@ -112,13 +113,14 @@ class history_store {
     if (rows > 0) count_unreadable(kind, at, rows);
     return made;
   }
-  /// Returns the time of the newest record of any kind; the epoch if there is none. Any thread.
+  /// Returns the time of the newest record of any kind, or the epoch if there are no records.
+  /// Thread-safe.
   core::time_point newest() const;
 
   /// Starts the thread that writes records.
   /// @pre The store was opened for `write`.
   void start();
-  // The following functions can be called on any thread.
+  // The following functions are thread-safe.
   void keep(history_record r);
   history_facts facts() const;
   /// Writes the remaining records and rejects new records. Has no effect if the store was not
@@ -134,8 +136,8 @@ class history_store {
   core::time_point oldest() const;
   void count_unreadable(history_kind kind, history_place at, std::size_t rows) const;
 
-  /// Maximum number of records that are remembered as unreadable, so that each is counted only
-  /// once. Further records are not counted.
+  /// Maximum number of records that are remembered as unreadable, so that each record is counted
+  /// only once. Further records are not counted.
   static constexpr std::size_t unreadable_records_max = 10'000;
 
   std::filesystem::path const directory_;
@@ -144,14 +146,14 @@ class history_store {
   mutable std::shared_mutex files_mutex_;
   std::unique_ptr<rocksdb::DB> db_;  // null after reopening has failed
   std::vector<rocksdb::ColumnFamilyHandle*>
-      families_;  // by kind; null if the store has no such records
+      families_;  // indexed by kind; null if the store has no records of the kind
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
   mutable std::mutex unreadable_mutex_;
   mutable std::set<std::pair<history_kind, history_place>> unreadable_records_;
   mutable std::atomic<std::uint64_t> unreadable_ = 0;
   core::time_point since_{};
-  // The following members are used only by the writing thread.
+  // Members that only the writing thread uses.
   std::uint32_t number_ = 0;  // makes record keys unique
   std::chrono::steady_clock::time_point last_size_check_{};
   bool write_failed_ = false;            // nothing is written until the files have been reopened

@@ -1,4 +1,4 @@
-// Tables describe the records; see server/core/api/described.hpp. Field numbers match
+// Tables that describe the records; see server/core/api/described.hpp. Field numbers match
 // journal/v1/history.proto.
 #include "server/history/store/records.hpp"
 
@@ -118,7 +118,7 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
 struct span_row {
   std::uint32_t lane = 0, function = 0;  // indexes into the record's names
   core::span_state state{};
-  std::uint64_t started = 0;  // difference from the previous row's, in zigzag encoding
+  std::uint64_t started = 0;  // difference from the previous row's value, in zigzag encoding
   core::duration lasted{}, busy{};
   std::uint32_t count = 0, failed = 0;
   core::closure_id closure{};
@@ -183,7 +183,7 @@ constexpr auto fields_of(std::type_identity<job_row>) {
   return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
 }
 
-// Limits metadata, which clients can make arbitrarily long.
+// Size limit for metadata, which clients can make arbitrarily long.
 constexpr std::size_t metadata_bytes_max = 4'096;
 
 }  // namespace
@@ -212,8 +212,8 @@ void put_row(std::string& to, Row const& row, std::uint32_t number = 1) {
   entry::put_value(to, {.number = number}, row);
 }
 
-// Calls `take(field)` for each length-delimited field of a record. Returns whether the record was
-// read to its end.
+// Calls `take(field)` for each length-delimited field of a record. Returns whether the end of the
+// record was reached.
 template <class Take>
 bool each_field_of(std::string_view bytes, Take const& take) {
   entry::reader r(bytes);
@@ -318,7 +318,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return journal::encoded_entry(r);
 }
 
-// Only complete rows are returned, because columns of a damaged record can differ in length.
+// Returns only complete rows, because the columns of a damaged record can differ in length.
 recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;
@@ -365,8 +365,8 @@ std::string encoded(recorded_lines const& all) {
   return bytes + rows;
 }
 
-// Usually few lines of a record are wanted. The job is a line's first field, so that other lines
-// are skipped early.
+// Usually only a few lines of a record are wanted. The first field of a line is its job, so that
+// unwanted lines are skipped early.
 recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                           std::function<bool(core::session_id)> const& wanted) {
   recorded_lines all;

@@ -1,5 +1,5 @@
-// Encodes and decodes the listeners' types as records of the store. Pure functions, any thread.
-// Decoding never fails, because unreadable history must not prevent a server start. Unreadable
+// Encodes and decodes the listeners' types as records of the store. Pure and thread-safe functions.
+// Decoding never fails, because an unreadable history must not prevent a server start. Unreadable
 // entries are skipped, and their number is added to `unreadable` unless it is null.
 #pragma once
 
@@ -51,7 +51,8 @@ struct recorded_lines {
   std::vector<log_store::job_line> lines;
 };
 std::string encoded(recorded_lines const& all);
-/// Returns the lines of jobs for which `wanted` returns true; an empty `wanted` selects all lines.
+/// Returns the lines of jobs for which `wanted` returns true. If `wanted` is empty, returns all
+/// lines.
 recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
                           std::function<bool(core::session_id)> const& wanted = {});
 
@@ -67,8 +68,8 @@ std::string encoded(std::vector<core::job_view> const& all);
 std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 std::string encoded(doctor::step_segment const& s);
-/// Does not check the packed steps; doctor::unpack does. Returns a segment without spans if the
-/// record is unreadable.
+/// Does not check the packed steps, because doctor::unpack checks them. If the record is
+/// unreadable, returns a segment without spans.
 doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 }  // namespace muster::server

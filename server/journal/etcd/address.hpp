@@ -1,4 +1,4 @@
-// Address of a store in etcd, as written on the command line. Pure functions, any thread.
+// Address of a store in etcd, as written on the command line. Pure and thread-safe functions.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace muster::server::journal::etcd {
 
 struct address {
-  std::vector<std::string> hosts;  ///< each is "host:port"; 1 to 16
-  std::string prefix;              ///< for example "/muster"; all keys start with it and a '/'
+  std::vector<std::string> hosts;  ///< 1 to 16 addresses of the form "host:port"
+  std::string prefix;              ///< for example "/muster"; in keys, a '/' follows
   std::string user;
   bool tls = false;
 
@@ -20,8 +20,8 @@ struct address {
 };
 
 /// Parses etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// for TLS.
-/// @return INVALID_ARGUMENT if the text is malformed. The message is a single line with the
-/// expected format, and never contains a password.
+/// @return INVALID_ARGUMENT if the text is malformed. The message is a single line, contains the
+///   expected format, and never contains a password.
 muster::result<address> parse_address(std::string_view text);
 
 }  // namespace muster::server::journal::etcd

@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 
 constexpr auto pause = 50ms;
 constexpr int connect_limit_ms = 2'000;
-// Shorter limit for a recently unreachable member, if other members exist.
+// Shorter time limit for a member that was recently unreachable, if other members exist.
 constexpr auto reconnect_wait = 100ms;
-// Minimum duration of a call, so that it can report why its member is not connected.
+// Minimum time limit of a call, so that the call can report why its member is not connected.
 constexpr auto call_limit_min = 100ms;
 constexpr std::size_t transactions_at_once = 32;
-// Defragmentation blocks a member for seconds.
+// Minimum interval, because defragmentation blocks a member for seconds.
 constexpr auto make_space_every = 10s;
 constexpr auto make_space_limit = 30s;
 constexpr auto alarm_limit = 2s;
@@ -37,7 +37,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments o;
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  // A recovered member is reconnected soon. `ask` limits the rate of attempts.
+  // Reconnects a recovered member soon. `ask` limits the rate of attempts.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Despite its name, this option is the maximum duration of a connection attempt.
   o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);
@@ -48,16 +48,16 @@ grpc::ChannelArguments arguments() {
   return o;
 }
 
-// etcd uses the codes of these errors for other errors too. Its own clients compare the same texts
-// (rpctypes of 3.4.23 and 3.5).
+// etcd uses the same code for other errors, so the text is compared too. etcd's own clients compare
+// the same texts (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
 // etcd returns OUT_OF_RANGE if it has dropped the revision, or if this member has not reached the
-// revision.
+// revision. The text distinguishes the two cases.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
-// Only for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, with texts about its
-// internals.
+// Returns the reason for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, with
+// texts about its internals.
 std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
@@ -169,8 +169,8 @@ void client::hurry(milliseconds patience) {
   give_up();
 }
 
-// gRPC detects a new connection only while a caller waits for it. After a failed attempt, calls
-// fail immediately.
+// gRPC detects a new connection only while a caller waits for the connection. After a failed
+// attempt, calls fail immediately.
 void client::connect(member& m, milliseconds limit) {
   auto state = m.channel->GetState(true);
   bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
@@ -206,7 +206,7 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
   last_ = at_;
   auto& m = members_[at_];
   auto s = call(m, limit, f);
-  // A token expires after some minutes without use, and when the user changes.
+  // A token expires when it is unused for some minutes, and when the user changes.
   bool const stale =
       s.error_code() == grpc::StatusCode::UNAUTHENTICATED || s.error_message() == old_revision;
   if (stale && !token_.empty()) {
@@ -229,8 +229,8 @@ grpc::Status client::judge(std::int64_t revision) {
 }
 
 muster::status client::require_all_acknowledged(milliseconds limit, std::string const& what) {
-  // Listing the alarms passes through etcd's log, but not all etcd versions return the revision
-  // with the list.
+  // etcd answers a request for the alarms only after agreement in its log, but not all etcd
+  // versions return the revision with the alarms.
   return ask(limit, what, [&](member& m, grpc::ClientContext& context) {
     wire::AlarmResponse alarms;
     auto s = m.maintenance->Alarm(&context, {}, &alarms);

@@ -1,5 +1,5 @@
-// Calls to an etcd cluster. Tries its members in turn until a member answers. One thread at a time,
-// except for functions that stop calls.
+// Calls to an etcd cluster. Tries the cluster's members in turn until a member answers. Used by one
+// thread at a time, except for functions that stop calls.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -23,11 +23,11 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// Address and credentials; never logged. The certificates are in PEM format.
+/// Address and credentials, which are never logged. The certificates are in PEM format.
 struct access {
   address where;
   std::string password;
-  std::string authorities;  ///< if empty, the system's certificate authorities
+  std::string authorities;  ///< the CA certificates; if empty, the system's CAs
   std::string certificate, key;
 };
 
@@ -41,7 +41,8 @@ struct member {
   std::string trouble = "not asked";  ///< error of the last call; empty after success
 };
 
-/// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.
+/// Returns whether etcd has no space. The code RESOURCE_EXHAUSTED is not enough, because it can
+/// also mean "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
 /// Returns whether the error is temporary. The call may have been executed.
 bool is_transient(grpc::Status const& s);
@@ -64,15 +65,15 @@ class client {
 
   explicit client(access a);
 
-  /// Calls the current member once. After a temporary error, the next call uses the next member.
+  /// Calls the current member once. If the error is temporary, the next call uses the next member.
   grpc::Status once(milliseconds limit, attempt const& f);
   /// Repeats a call until it succeeds, fails permanently, or times out. The call must be safe to
-  /// repeat. Errors contain `what`, the duration and each member's answer.
+  /// repeat. The error contains `what`, the duration and each member's answer.
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
-  /// Returns "asked WHAT: host (why not), host (why not)".
+  /// Returns a text of the form "asked WHAT: host (why not), host (why not)".
   std::string asked(std::string const& what) const;
-  /// Wraps a read on which a decision depends. Rejects answers of a revision before `required()`,
-  /// so that `ask` tries the next member. Accepted answers raise `required()` to their revision.
+  /// Wraps a read that a decision depends on. Rejects answers of a revision before `required()`, so
+  /// that `ask` tries the next member. An accepted answer raises `required()` to its revision.
   /// @pre `request` and `answer` must outlive the attempts.
   template <class Stub, class Request, class Answer>
   attempt reading(std::unique_ptr<Stub> member::*stub,
@@ -87,28 +88,28 @@ class client {
   /// Returns the oldest revision that `reading` accepts. Never decreases.
   std::int64_t required() const { return required_; }
   void require(std::int64_t revision) { required_ = std::max(required_, revision); }
-  /// Raises `required()` to a revision that includes all writes acknowledged before the call. The
-  /// members must agree on a log entry, which changes no data and is possible even without space in
-  /// etcd.
+  /// Raises `required()` to a revision that includes all writes acknowledged before the call. For
+  /// this, the members must agree on a log entry that changes no data; this is possible even if
+  /// etcd has no space.
   muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
   void each(milliseconds limit, attempt const& f);
   /// Runs the transactions concurrently on the current member.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
-  /// Recovers space when etcd's quota is exhausted: drops the history before this revision,
+  /// Frees space when etcd's quota is exhausted: drops the history before this revision,
   /// defragments the members, and clears the alarm. Runs at most once every ten seconds. Skips
   /// steps for which the user lacks permission.
   void make_space(std::int64_t revision);
-  /// Returns the error as "host: message".
+  /// Returns the error in the form "host: message".
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 
-  // The following functions can be called on any thread.
+  // The following functions are thread-safe.
   /// Stops the running calls. All later calls immediately fail with CANCELLED.
   void give_up();
   bool gave_up() const { return stopped_; }
-  /// Called repeatedly while another thread waits for the caller. Gives up if etcd does not answer
-  /// within `patience` of the first of these calls.
+  /// Gives up if etcd does not answer within `patience` of the first of these calls. Called
+  /// repeatedly while another thread waits for the caller.
   void hurry(milliseconds patience);
   /// Allows calls again after give_up().
   /// @pre No call is running.
@@ -137,7 +138,7 @@ class client {
 
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  std::vector<grpc::ClientContext*> running_;  // guarded by mutex_, like the following members
+  std::vector<grpc::ClientContext*> running_;  // guarded by mutex_, as are the following members
   std::optional<clock::time_point> waiting_since_;
   std::optional<clock::time_point> hurried_at_;
 };

@@ -14,15 +14,15 @@ using clock = std::chrono::steady_clock;
 constexpr auto write_limit = 2s;
 constexpr auto load_limit = 30s;
 constexpr auto retry_pause = 50ms;
-// During a shutdown, the remaining batches are abandoned if etcd has not answered for this long.
+// During a shutdown, the remaining batches are abandoned if etcd does not answer within this time.
 constexpr auto patience_at_stop = 400ms;
 constexpr auto pause_without_space = 1s;
 // etcd stores the history of changes until it is compacted.
 constexpr std::size_t compact_bytes = std::size_t{32} << 20;
 constexpr std::size_t compact_commits = 5'000;
 constexpr auto compact_every = 5s;
-// Limits of a page of a scan. Pages are large, because etcd counts the remaining entries for each
-// page.
+// Limits for one page of a scan. Pages are large, because etcd counts the remaining entries for
+// each page.
 constexpr std::int64_t page_first = 256, page_max = 50'000;
 constexpr std::size_t page_bytes = std::size_t{16} << 20;
 
@@ -190,7 +190,7 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
 }
 
-// The operations run concurrently and must be safe to apply twice.
+// Runs the operations concurrently. Each operation must be safe to apply twice.
 muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
   std::vector<wire::TxnRequest> left;
   for (auto& p : parts) left.push_back(guarded(std::move(p)));
@@ -221,7 +221,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     if (left.empty()) break;
     if (wait >= pause_without_space) client_.make_space(revision_);
     std::this_thread::sleep_for(wait);
-    (void)leader_is_at(term_.version);  // switches to another member or gets a new token
+    (void)leader_is_at(term_.version);  // may switch to another member or get a new token
   }
   no_space_ = false;
   return {};
@@ -240,7 +240,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
   auto last = std::move(parts.back());
   parts.pop_back();
   last.push_back(put(names_.redo_end(sequence), std::to_string(count)));
-  // Erasing the old parts must not affect the new parts, so it is a separate transaction.
+  // Erases the old parts in a separate transaction, so that the new parts are not affected.
   auto s = parts.empty() ? muster::status{} : do_all(std::move(parts), false);
   if (s.ok()) {
     if (parts_to_erase_) {

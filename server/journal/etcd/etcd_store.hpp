@@ -1,6 +1,6 @@
 // Store in etcd (`--store`). A transaction succeeds only if the leader's key has the expected
 // creation revision and version. Therefore, no other server can write, and a delayed transaction
-// cannot be applied after a later one. One thread at a time.
+// cannot be applied after a later transaction. Used by one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,12 @@ class etcd_store final : public store {
  public:
   /// Opens the store and completes a batch that an earlier leader stored but did not apply.
   /// @pre This server is the leader.
-  /// @return UNAVAILABLE if no member returned data as recent as the term in time, or this server
-  /// is no longer the leader; nothing is written then
+  /// @return UNAVAILABLE if no member returned data as recent as the term in time, or if this
+  ///   server is no longer the leader. In both cases, nothing is written.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Blocks until etcd answers. RESOURCE_EXHAUSTED means that nothing was written and the caller
-  /// can retry.
+  /// Writes the batch. Blocks until etcd answers. RESOURCE_EXHAUSTED means that nothing was written
+  /// and the caller can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;
@@ -70,7 +70,7 @@ class etcd_store final : public store {
   std::chrono::milliseconds read_limit_;
   piece_table pieces_;
   std::uint64_t sequence_ = 1;   // number of the next batch that is written in parts
-  bool parts_to_erase_ = false;  // parts of earlier batches exist
+  bool parts_to_erase_ = false;  // whether parts of earlier batches exist
   std::int64_t revision_ = 0;
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};

@@ -1,4 +1,4 @@
-// etcd versions that can return stale data. Pure functions, any thread.
+// etcd versions that can return stale data. Pure and thread-safe functions.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace muster::server::journal::etcd {
 
-/// Oldest version known to contain the fix of etcd issue 20418. Some patch releases before 3.6 also
-/// contain it.
+/// Oldest version known to contain the fix of etcd issue 20418. Some earlier patch releases also
+/// contain the fix.
 inline constexpr std::array<std::uint64_t, 3> fixed_version{3, 6, 9};
 
 /// Returns whether `version`, such as "3.4.23", is older than `fixed_version`. Returns false for an

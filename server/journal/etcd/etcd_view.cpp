@@ -1,4 +1,4 @@
-// A leader with many writes compacts its history within seconds, so a read by pages may have to
+// A leader with many writes compacts its history within seconds, so a read in pages may have to
 // restart. The last attempt is a single request, which etcd answers from one revision.
 #include "server/journal/etcd/etcd_view.hpp"
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using map = std::map<std::string, std::string, std::less<>>;
 
 constexpr auto read_limit = 30s;
-constexpr auto first_limit = 5s;  // detects whether etcd answers
+constexpr auto first_limit = 5s;  // time to detect whether etcd answers
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
 

@@ -1,5 +1,5 @@
-// Snapshot of a store in etcd at one revision, with or without a running server. `open` reads it
-// into memory, because the leader drops old revisions. One thread at a time.
+// Snapshot of a store in etcd at one revision, with or without a running server. `open` reads the
+// snapshot into memory, because the leader drops old revisions. Used by one thread at a time.
 #pragma once
 
 #include <map>
@@ -19,8 +19,9 @@ enum class lost_values : std::uint8_t {
 class etcd_view final : public view {
  public:
   /// Opens a snapshot.
-  /// @return An error in one line with the address: UNAVAILABLE (etcd does not answer), INTERNAL
-  ///   (the data is damaged), CANCELLED (`watch` returned false), or etcd's own error.
+  /// @return UNAVAILABLE if etcd does not answer, INTERNAL if the data is damaged, CANCELLED if
+  ///   `watch` returned false, or etcd's own error. The message is one line and contains the
+  ///   address.
   static muster::result<std::unique_ptr<etcd_view>> open(access const& a, watcher const& watch = {},
                                                          lost_values lost = lost_values::refuse);
 

@@ -1,4 +1,5 @@
-// The lease's end is computed from the time of the request, because etcd counts from a later time.
+// The end of the lease is computed from the time of the request, because etcd counts from a later
+// time.
 #include "server/journal/etcd/leadership.hpp"
 
 #include <time.h>
@@ -70,7 +71,7 @@ muster::result<leadership::seen> leadership::try_to_lead() {
   return grant_and_put();
 }
 
-// Also recognises this process's own key if the answer to its transaction was lost.
+// Also recognises this process's own key, in case the answer to the transaction was lost.
 leadership::seen leadership::take(wire::KeyValue const& kv) {
   auto const line = kv.value().find('\n');
   seen s;
@@ -98,7 +99,7 @@ muster::result<leadership::seen> leadership::look() {
   return take(answer.kvs(0));
 }
 
-// Without space in etcd, no server can become the leader, and only a leader can free space.
+// If etcd has no space, no server can become the leader, and only a leader can free space.
 muster::status leadership::refused(grpc::Status const& s) {
   auto why = client_.in_words(s);
   if (!out_of_space(s)) return why;
@@ -107,8 +108,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Returns whether the lease is valid by this server's clock. If not, it may have expired in etcd,
-// and a leader must stop.
+// Returns whether the lease is valid by this server's clock. If it is not, the lease may have
+// expired in etcd, and a leader must stop.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }
@@ -122,8 +123,8 @@ void leadership::revoke() {
 }
 
 muster::result<leadership::seen> leadership::grant_and_put() {
-  // An attempt that timed out may still write its key, which would block all servers, including
-  // this one.
+  // An attempt that timed out can still write its key, which would block all servers, including
+  // this server.
   if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;
   wanted.set_ttl(options_.lease.count());

@@ -1,6 +1,7 @@
 // Election among the servers of one store: the server whose key exists in etcd, with a valid lease,
 // is the leader. One thread renews the lease. When another server could become the leader, a second
-// thread ends the process. `check` also ends it before an answer is sent. Neither waits for etcd.
+// thread ends the process. `check` also ends the process before an answer is sent. Neither waits
+// for etcd.
 #pragma once
 
 #include <atomic>
@@ -14,14 +15,14 @@
 
 namespace muster::server::journal::etcd {
 
-/// Expected state of the leader's key in this leader's transactions.
+/// Expected state of the leader's key in transactions of this leader.
 struct term {
   std::int64_t created = 0;
   std::int64_t version = 0;  ///< incremented by each transaction
 };
 
 struct leadership_options {
-  std::string address;            ///< "host:port"; waiting servers report it to clients
+  std::string address;            ///< "host:port"; servers that wait report it to clients
   std::uint64_t self = 0;         ///< random identifier of this process
   std::chrono::seconds lease{3};  ///< etcd may grant a longer lease
   /// Called on any thread, with the reason, when this process must stop answering. Must not return.
@@ -38,26 +39,29 @@ class leadership {
     bool leads = false;
     std::string leader;  ///< address; empty if there is no leader
   };
-  /// Reads the leader's key once, and tries to become the leader if there is none. Called by one
-  /// thread, until this server is the leader.
+  /// Reads the leader's key once, and tries to become the leader if there is no leader. Called by
+  /// one thread, until this server is the leader.
   /// @return UNAVAILABLE if etcd does not answer; another code if etcd rejects the request
   muster::result<seen> try_to_lead();
 
-  /// Valid once try_to_lead() has succeeded. Main thread.
+  /// Returns the state, which is valid once try_to_lead() has succeeded. Call it on the main
+  /// thread.
   leadership::seen const& state() const { return seen_; }
   term begun() const { return term_; }
 
-  // The following functions can be called on any thread.
+  // The following functions are thread-safe.
   /// Stops try_to_lead().
   void give_up() { client_.give_up(); }
   /// Returns if this process may answer, otherwise ends the process.
   void check() const {
     if (left() <= std::chrono::microseconds(0)) end_process_after_loss();
   }
-  /// Returns the remaining time of the lease, or the maximum if try_to_lead() was never called.
+  /// Returns the remaining time of the lease, or the maximum duration if try_to_lead() was never
+  /// called.
   std::chrono::microseconds left() const;
 
-  /// Revokes the lease, so that another server can lead immediately. Takes at most half a second.
+  /// Revokes the lease, so that another server can become the leader immediately. Takes at most
+  /// half a second.
   /// @pre No further answer is sent, and try_to_lead() is not running.
   void resign();
 

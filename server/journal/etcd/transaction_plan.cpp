@@ -54,13 +54,13 @@ class planner {
          it != numbers.end() && it->first.starts_with(prefix);) {
       auto const put_anew = o.last.find(it->first);
       if (put_anew != o.last.end() && put_anew->second->what == change::kind::put) {
-        ++it;  // its old pieces were erased with `entry`
+        ++it;  // the entry's old pieces were erased with `entry`
         continue;
       }
       add(erase(names_.pieces(it->second), behind(names_.pieces(it->second))));
       it = numbers.erase(it);
     }
-    // Erases only the ranges between keys that are put.
+    // Erases only the ranges between the keys that are written.
     auto from = names_.entry(prefix);
     auto const end = behind(from);
     for (auto it = o.last.lower_bound(prefix); it != o.last.end() && it->first.starts_with(prefix);

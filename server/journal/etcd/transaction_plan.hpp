@@ -1,12 +1,12 @@
-// Converts a batch to etcd transactions. A transaction may contain a key only once, so the plan has
+// Converts a batch to etcd transactions. A transaction can contain a key only once, so the plan has
 // the final change of each key, and disjoint ranges to erase. The operations can run in any order,
-// and twice. Pure functions, any thread.
+// and twice. Pure and thread-safe functions. Keys:
 //
-//   PREFIX/leader the leader; with a lease
-//   PREFIX/d/KEY an entry: "=" and its value, or "#" and the number of its pieces
-//   PREFIX/p/NUMBER/INDEX a piece of a large value; piece 0 contains the key
-//   PREFIX/r/SEQUENCE/INDEX a part of a batch that is too large for one transaction
-//   PREFIX/r/SEQUENCE/end number of parts; written when all parts are stored
+//   PREFIX/leader             the leader; with a lease
+//   PREFIX/d/KEY              an entry: "=" and its value, or "#" and the number of its pieces
+//   PREFIX/p/NUMBER/INDEX     a piece of a large value; piece 0 contains the key
+//   PREFIX/r/SEQUENCE/INDEX   a part of a batch that is too large for one transaction
+//   PREFIX/r/SEQUENCE/end     number of parts; written when all parts are stored
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// Below etcd's default limits of 128 operations and 1.5 MiB. The leader's key needs one more
-/// operation.
+/// Limits of a transaction, below etcd's default limits of 128 operations and 1.5 MiB. The leader's
+/// key needs one more operation.
 constexpr std::size_t operations_max = 120;
 constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
 /// Maximum length of a value that is stored as a single piece.

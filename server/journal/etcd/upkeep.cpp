@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 constexpr auto upkeep_limit = 5s;
 constexpr auto compaction_limit = 60s;
-// Longer than a server's lease: fast failover is not needed, and a busy etcd must not abort the
-// operation.
+// Longer than a server's lease, because fast failover is not needed and a busy etcd must not abort
+// the operation.
 constexpr auto lease = 10s;
 
 muster::status with_name(access const& a, muster::status s) {
@@ -102,7 +102,8 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
 muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
                                           bool drop, watcher const& watch,
                                           std::function<void(std::string const& why)> over) {
-  // Leading would write a key, so a prefix that no server has written is rejected first.
+  // Becoming the leader would write a key, so a prefix that no server has written is rejected
+  // first.
   {
     auto const view = etcd_view::open(a, watch, lost_values::unreadable);
     if (!view) return view.error();

@@ -1,6 +1,6 @@
 // Detects names with too many events, such as connections whose calls are reset too often. Each
-// name has a leaky bucket, which occasional events never fill. One thread at a time; the caller
-// passes the time.
+// name has a leaky bucket, which occasional events never fill. Used by one thread at a time; the
+// caller passes the time.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class leaky_counts {
 
   /// Counts an event. If the bucket overflows, empties it and returns true.
   bool note(std::string const& name, clock::time_point now);
-  /// Drops the bucket. Called when the name belongs to a new connection.
+  /// Drops the bucket of this name. Must be called when a new connection uses the name.
   void forget(std::string const& name);
 
   [[nodiscard]] std::size_t names() const { return young_.size() + old_.size(); }

@@ -15,14 +15,14 @@ namespace muster::net {
 namespace {
 
 /// Resets a TCP connection and drops its unread data: on Linux, connecting to AF_UNSPEC does this.
-/// After a mere shutdown, the peer could block in `send` once the socket's window is full.
+/// After a shutdown, the peer could still block in `send` once the socket's window is full.
 bool reset(int socket) {
   sockaddr const nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   return ::connect(socket, &nobody, sizeof nobody) == 0;
 }
 
-/// Works on a copy of the descriptor, because its number can be reused at any time. An empty name
-/// matches any peer.
+/// Resets a connection by a copy of its descriptor, because the descriptor's number can be reused
+/// at any time. An empty name matches any peer.
 std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};

@@ -1,5 +1,5 @@
-// Closes connections that gRPC reads. gRPC has no function for this, so the functions use the
-// process's descriptors. Any thread.
+// Closes connections that gRPC reads. gRPC has no function for closing a connection, so these
+// functions use the process's descriptors. Thread-safe.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace muster::net {
 
 /// Resets this process's connection whose peer has this gRPC name ("ipv4:10.0.0.3:4711",
-/// "ipv6:%5B::1%5D:4711", "fd:42"). Searches all descriptors unless the name contains one.
+/// "ipv6:%5B::1%5D:4711", "fd:42"). Searches all descriptors unless the name contains a descriptor.
 /// @return the peer as "10.0.0.3:4711"; empty if there is no such connection
 std::string reset_connection(std::string const& name);
 

@@ -17,7 +17,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds asked_every{100}, patience{200};
-// Normal clients reset few calls, so 16 resets in 16 KiB of unread data are abuse.
+// Normal clients reset few calls, so 16 resets in 16 KiB of unread data are abusive.
 constexpr std::size_t bytes_examined = 16 << 10, resets_max = 16;
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {

@@ -1,9 +1,10 @@
 // Detects clients that start and reset calls faster than gRPC reads them (HTTP/2 rapid reset,
 // CVE-2023-44487). While data is available, gRPC 1.51 reads a connection on the engine thread
 // before it reports any call.
-// A thread pings the engine. While the engine does not answer, the thread examines the unread data
-// of all plaintext connections. gRPC 1.60 has its own protection (grpc/grpc#34637); the combination
-// was not tested. Owned by the accepting_server; created and destroyed on the engine thread.
+// A separate thread pings the engine. While the engine does not answer, the thread examines the
+// unread data of all plaintext connections. gRPC 1.60 has its own protection (grpc/grpc#34637); the
+// combination was not tested. Owned by the accepting_server; created and destroyed on the engine
+// thread.
 #pragma once
 
 #include <functional>

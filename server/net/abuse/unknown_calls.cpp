@@ -1,5 +1,5 @@
-// Rejects calls of unknown methods and counts each as a reset. Without this, gRPC rejects the calls
-// without reporting them, so their number could not be limited.
+// Rejects calls of unknown methods and counts each call as a reset. Without this class, gRPC would
+// reject the calls without reporting them, so their number could not be limited.
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>
@@ -31,7 +31,9 @@ class unknown_calls final : public coro::acceptor_base {
   // Maximum number of calls that are rejected concurrently. Further calls wait in gRPC's queue.
   static constexpr std::size_t slots = 64;
 
-  //   requested --arrives--> refused --sent, or reset--> requested
+  // States:
+  //
+  //   requested --call arrives--> refused --status sent, or call reset--> requested
   //       \--server stops--> over <--server stops--/
   struct slot final : coro::rpc_tag {
     explicit slot(unknown_calls& h) : home(h) {}

@@ -13,7 +13,7 @@
 namespace muster::net {
 namespace {
 
-// Linux's default for fs.nr_open. Unused pages of the table use no memory.
+// Default of fs.nr_open on Linux. Unused pages of the table use no memory.
 constexpr std::size_t sockets_max = std::size_t{1} << 20;
 constinit std::array<std::atomic<guarded_connection*>, sockets_max> table{};
 
@@ -52,7 +52,7 @@ guarded_connection* guarded_session(void const* ssl) noexcept {
 }
 
 connection_guard::tls_scope::tls_scope(int socket) {
-  session_index();  // must be called before the first session is created
+  session_index();  // must run before the first session is created
   session_owner = guarded(socket);
 }
 
@@ -123,8 +123,7 @@ void connection_guard::charge(guarded_connection& c, standing was) {
   auto const open =
       c.standing_ == standing::identified ? std::int64_t{0} : static_cast<std::int64_t>(now);
   open_ += open - c.open_held_.exchange(open);
-  if (c.cut_)
-    release(c);  // another thread may have released the connection before the bytes were added
+  if (c.cut_) release(c);  // another thread can release the connection before the bytes are added
 }
 
 // Subtracts the bytes of a connection that gRPC no longer reads. Takes no lock, because a forked
@@ -139,7 +138,7 @@ void connection_guard::release(guarded_connection& c) {
 
 void connection_guard::return_memory() {
   constexpr std::uint64_t worth_it = 8 << 20;
-  constexpr std::chrono::seconds until_freed{2};  // gRPC frees the memory a little later
+  constexpr std::chrono::seconds until_freed{2};  // gRPC frees the memory after a short delay
   auto const now = std::chrono::steady_clock::now();
   if (abandoned_ < worth_it) noticed_ = now;
   if (now - noticed_ < until_freed) return;
@@ -152,7 +151,7 @@ void connection_guard::make_room() {
   auto const max = static_cast<std::int64_t>(options_.memory_max);
   while (held_ > max || open_ > max / 2) {
     guarded_connection* most = nullptr;
-    // Identified connections are closed only if all other connections together hold little memory.
+    // Identified connections are closed only if all other connections together use little memory.
     bool const spare = open_ > max / 2 || open_ > max / 8;
     for (auto const& [socket, c] : connections_) {
       if (c->cut_ || c->held_ == 0) continue;

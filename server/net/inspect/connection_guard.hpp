@@ -1,13 +1,13 @@
 // Bounds the memory that gRPC uses to buffer a server's connections. gRPC 1.51 reads its sockets
-// itself and has no hook for this. The process therefore replaces `recvmsg`, `SSL_read` and `close`
-// (intercepted_reads.cpp). The replacements pass the decrypted data of guarded connections to a
-// frame_inspector. If a limit is exceeded, they report a broken connection to gRPC. `sendmsg` and
-// `SSL_write` show which streams the server ends.
+// itself and has no hook for a limit. The process therefore replaces `recvmsg`, `SSL_read` and
+// `close` (intercepted_reads.cpp). The replacements pass the decrypted data of guarded connections
+// to a frame_inspector. If a limit is exceeded, they report a broken connection to gRPC. `sendmsg`
+// and `SSL_write` show which streams the server ends. States of a connection:
 //
-//   added --> anonymous --token, or certificate--> identified
-//                 \--over a limit, or chosen to make room--> cut --> forgotten with its descriptor
+//   added --> anonymous --token or certificate--> identified
+//                 \--over a limit, or closed to free memory--> cut --descriptor closed--> removed
 //
-// Owned by the accepting_server. Any thread.
+// Owned by the accepting_server. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,25 +28,26 @@
 namespace muster::net {
 
 enum class standing {
-  anonymous,   // can send at most `anonymous_bytes_max` bytes before a token
+  anonymous,   // can send at most `anonymous_bytes_max` bytes before it sends a token
   admitted,    // served without a token, for example because of its address
   identified,  // sent a token or certificate, or the server requires none
 };
 
 struct guard_options {
   inspection_limits limits;
-  /// Maximum total bytes of all connections, half of it for connections that are not identified.
-  /// Beyond a limit, the largest connection is closed, identified connections last.
+  /// Maximum total bytes of all connections. Connections that are not identified can use half of
+  /// this limit. Beyond a limit, the largest connection is closed, identified connections last.
   std::size_t memory_max = std::size_t{1} << 30;
-  /// Returns the initial standing of a client, such as "10.0.0.3:4711". Any thread.
+  /// Returns the initial standing of a client, such as "10.0.0.3:4711". Called on any thread.
   std::function<standing(std::string const& client)> judge = [](auto const&) {
     return standing::identified;
   };
-  /// Returns whether an `authorization` value identifies a client. Any thread.
+  /// Returns whether an `authorization` value identifies a client. Called on any thread.
   frame_inspector::identify is_token = [](std::string_view) { return false; };
-  /// Returns whether a verified client certificate's common name identifies a client. Any thread.
+  /// Returns whether a verified client certificate's common name identifies a client. Called on any
+  /// thread.
   std::function<bool(std::string const& name)> is_certificate = [](auto const&) { return false; };
-  /// Called on any thread when a connection was closed.
+  /// Called on any thread after a connection was closed.
   std::function<void(std::string const& peer, std::string const& why)> cut = [](auto const&,
                                                                                 auto const&) {};
 };
@@ -66,10 +67,10 @@ class connection_guard {
   ~connection_guard();
   connection_guard(connection_guard const&) = delete;
 
-  /// Guards a connection before it is passed to gRPC. Replaces an earlier connection with this
+  /// Guards a connection before it is passed to gRPC. Replaces an earlier connection that had this
   /// descriptor.
   /// @param peer "10.0.0.3:4711"; empty if `socket` has no address.
-  /// @param client The peer, or the client behind a relay.
+  /// @param client The client behind a relay, otherwise the peer.
   /// @param admitted Whether the caller has already authorized the client.
   /// @return false if the descriptor is too large for the table. The caller must then close the
   ///   connection.
@@ -81,7 +82,7 @@ class connection_guard {
   [[nodiscard]] guard_counts counts() const;
 
   /// Returns the memory of closed connections to the system if it exceeds 8 MiB. Called
-  /// periodically by one thread that may block.
+  /// periodically by one thread, which can block.
   void return_memory();
 
   /// While this object exists, TLS sessions that this thread creates belong to the connection of
@@ -111,13 +112,14 @@ class connection_guard {
   std::atomic<std::uint64_t> header_block_ = 0, before_token_ = 0, memory_ = 0;
 
   std::mutex mutex_;  // guards the following members; locked before a connection's mutex
-  // Bounded by the process's descriptors.
+  // Bounded by the process's limit of descriptors.
   std::unordered_map<int, std::unique_ptr<guarded_connection>> connections_;
   std::unordered_map<std::string, int> anonymous_;  // descriptors by the peer's gRPC name
   std::atomic<std::size_t> anonymous_count_ = 0;
 };
 
-/// The entry of one descriptor. gRPC uses at most one reader and one writer thread at a time.
+/// A guarded connection, found by its descriptor. gRPC uses at most one reader and one writer
+/// thread at a time.
 class guarded_connection {
  public:
   guarded_connection(connection_guard& guard, int socket, std::string peer, bool tls, standing s);
@@ -146,15 +148,15 @@ class guarded_connection {
   sent_frames sent_;                  // used only by the writer
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
-  std::atomic<std::int64_t> open_held_ = 0;  // part of held_ that counts as not identified
+  std::atomic<std::int64_t> open_held_ = 0;  // part of held_ that open_ includes
   std::atomic<standing> standing_;
   std::mutex mutex_;  // guards the following members
   frame_inspector inspector_;
 };
 
-/// Returns the guarded connection of this descriptor, or null. Any thread.
+/// Returns the guarded connection of this descriptor, or null. Thread-safe.
 guarded_connection* guarded(int socket) noexcept;
-/// Reports that the descriptor is about to be closed and can be reused. Takes no lock. Any thread.
+/// Reports that the descriptor is about to be closed and can be reused. Takes no lock. Thread-safe.
 void closing(int socket) noexcept;
 /// Returns the guarded connection of a TLS session (`SSL*`), or null.
 guarded_connection* guarded_session(void const* ssl) noexcept;

@@ -122,7 +122,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
 void frame_inspector::look_for_token(identify const& is_known) {
   bool known = false, seen = false;
   headers_->decode(block_, [&](std::string_view value) {
-    // Checks are expensive, so only one value per call is checked.
+    // Checking a value is expensive, so only one value per call is checked.
     if (!std::exchange(seen, true)) known = is_known(value);
   });
   block_.clear();
@@ -137,7 +137,7 @@ void frame_inspector::set_identified() {
   block_ = {};
 }
 
-// Removes the smallest charge, so that the remaining charges are not less than the bytes of the
+// Removes the smallest charge, so that the remaining charges are at least the bytes of the
 // remaining calls.
 void frame_inspector::call_ended() {
   auto const least = std::min_element(
@@ -168,12 +168,13 @@ bool frame_inspector::has_ended(std::uint32_t stream) const {
 
 void frame_inspector::note_whole(std::size_t bytes) {
   auto const it = requests_.empty() ? requests_.end() : requests_.find(stream_);
-  // The stream has continued, so gRPC has read the earlier message.
+  // The stream has continued, so gRPC has already read the earlier message.
   if (it != requests_.end() && !it->second.charged) requests_.erase(it);
   if (bytes >= large_request_bytes) requests_.insert({stream_, {bytes, false}});
 }
 
-// The engine reads a stream that continues, so only one of its messages is buffered at a time.
+// The engine reads the messages of a stream that continues, so gRPC buffers only one of its
+// messages at a time.
 void frame_inspector::settle_request() {
   auto const it = requests_.find(stream_);
   if (it == requests_.end() || it->second.charged) return;

@@ -1,7 +1,7 @@
 // Parses a client's HTTP/2 frames and computes an upper bound of the memory that gRPC needs for
 // unfinished work: header blocks, messages and large unanswered requests. Until the client is
 // identified, every unanswered call counts. gRPC 1.51 limits neither header blocks nor data that
-// precedes the token check. Pure; one object per connection, one thread.
+// precedes the token check. Pure; each connection has its own object, used by one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -35,26 +35,27 @@ class frame_inspector {
   };
   using identify = std::function<bool(std::string_view authorization)>;
 
-  /// Bytes added for each call and each unfinished DATA frame, because gRPC keeps a record of each.
+  /// Bytes added for each call and each unfinished DATA frame, because gRPC stores a record for
+  /// each.
   static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
-  /// A message of at least this size that ends the client's half of a call is charged until the
-  /// server ends the call. Flow control bounds smaller messages.
+  /// Minimum size of a large request: a message that ends the client's half of a call. A large
+  /// request is charged until the server ends the call. Flow control bounds smaller messages.
   static constexpr std::size_t large_request_bytes = 64 << 10;
 
   /// @param is_limited Whether `anonymous_bytes_max` applies until the client is identified.
   frame_inspector(inspection_limits limits, bool is_limited)
       : limits_(limits), is_limited_(is_limited) {}
 
-  /// Reads the connection's next bytes, which can end anywhere. After a finding other than `none`,
-  /// the connection must be closed.
+  /// Reads the connection's next bytes, which can end anywhere. If the result is not `none`, the
+  /// connection must be closed.
   /// @param is_known Called for `authorization` values until it returns true; null if the client is
   ///   already identified.
   finding read(std::string_view bytes, identify const& is_known);
 
-  /// Reports that a call has ended. The call is unknown, so the smallest charge is removed.
+  /// Reports that a call has ended. It is unknown which call, so the smallest charge is removed.
   void call_ended();
 
-  /// Reports that the server has ended this stream. gRPC drops its further data.
+  /// Reports that the server has ended this stream. gRPC drops further data of the stream.
   void stream_ended(std::uint32_t stream);
 
   void set_identified();
@@ -98,7 +99,7 @@ class frame_inspector {
   std::uint32_t stream_ = 0;
 
   std::size_t block_bytes_ = 0;
-  std::string block_;  // block bytes, until the client is identified
+  std::string block_;  // bytes of the current block, until the client is identified
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
   message current_;
@@ -107,12 +108,13 @@ class frame_inspector {
 
   struct request {
     std::size_t bytes = 0;
-    bool charged = false;  // the client has ended the stream
+    bool charged = false;  // whether the client has ended the stream
   };
-  // Last message of each stream, if it is large.
+  // Last message of each stream, if the message is large.
   std::unordered_map<std::uint32_t, request> requests_;
   std::size_t request_bytes_ = 0;  // bytes of charged requests
-  // Streams that the server ended last. The client may still send their frames.
+  // Streams that the server has most recently ended. The client can still send frames of these
+  // streams.
   std::array<std::uint32_t, 32> ended_{};
   std::size_t ended_next_ = 0;
 
@@ -120,7 +122,8 @@ class frame_inspector {
     std::uint32_t stream;
     std::size_t bytes;
   };
-  // Unanswered calls of a client that is not identified. Bounded because each adds call_overhead.
+  // Unanswered calls of a client that is not identified. Bounded, because each call adds
+  // call_overhead to the charged bytes.
   std::vector<charged_call> calls_;
   std::size_t unanswered_bytes_ = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t symbols = 257, end_of_string = 256, longest_code = 30;
 
-// Code length of each symbol, in bits (RFC 7541, appendix B). Codes of equal length are consecutive
+// Code length of each symbol in bits (RFC 7541, appendix B). Codes of equal length are consecutive
 // in symbol order, so the lengths define the codes.
 constexpr std::array<unsigned char, symbols> code_bits{
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
@@ -74,7 +74,7 @@ std::optional<std::string> decode_huffman(std::string_view coded) {
   return text;  // up to seven remaining bits are padding
 }
 
-// Every read fails at the end of the block.
+// Reader of a block. Every read fails at the end of the block.
 class header_decoder::input {
  public:
   explicit input(std::string_view bytes) : rest_(bytes) {}
@@ -82,7 +82,7 @@ class header_decoder::input {
   bool empty() const { return rest_.empty(); }
   unsigned char peek() const { return static_cast<unsigned char>(rest_.front()); }
 
-  // RFC 7541, section 5.1. `prefix` is in bits.
+  // Reads an integer (RFC 7541, section 5.1). `prefix` is in bits.
   std::optional<std::size_t> integer(int prefix) {
     constexpr std::size_t largest = 1 << 24;
     if (empty()) return {};
@@ -136,7 +136,7 @@ bool header_decoder::decode(std::string_view block,
   return !malformed_;
 }
 
-// RFC 7541, section 6. Returns false if the field is malformed.
+// Decodes a field (RFC 7541, section 6). Returns false if the field is malformed.
 bool header_decoder::decode_field(input& in, std::function<void(std::string_view)> const& found) {
   auto const kind = in.peek();
   if (kind & 0x80U) {

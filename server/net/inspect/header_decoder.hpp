@@ -1,5 +1,6 @@
 // Finds the `authorization` field in an HTTP/2 connection's header blocks (HPACK, RFC 7541).
-// Decodes other fields only as far as later blocks depend on them. Pure; one object per connection.
+// Decodes other fields only if later blocks depend on them. Pure; each connection has its own
+// object.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ class header_decoder {
   /// Returns the dynamic table's size as defined by RFC 7541.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return table_bytes_; }
 
-  /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server: the default of RFC 9113.
+  /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server, which is the default in RFC 9113.
   static constexpr std::size_t table_bytes_max = 4'096;
 
  private:

@@ -1,6 +1,6 @@
 // Replacements for `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`; connection_guard.hpp
-// explains why. The gRPC library calls them because the dynamic linker prefers the program's
-// definitions to those of libraries.
+// explains why. The gRPC library calls the replacements because the dynamic linker prefers the
+// program's definitions to those of libraries.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -76,7 +76,7 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
-    if (!c->is_tls()) c->ended();  // earlier TLS data may still have to be decrypted
+    if (!c->is_tls()) c->ended();  // earlier TLS data may not be decrypted yet
     errno = error;
     return n;
   }
@@ -98,7 +98,7 @@ extern "C" ssize_t sendmsg(int socket, msghdr const* message, int flags) {
 }
 
 extern "C" int close(int descriptor) {
-  // An atomic instead of a guarded static, so that close also works after a fork.
+  // An atomic is used instead of a guarded static, so that close also works after a fork.
   static std::atomic<int (*)(int)> system = nullptr;
   auto* call = system.load();
   if (call == nullptr) system = call = muster::net::next<int(int)>("close");

@@ -1,4 +1,4 @@
-// Link anchor for intercepted_reads.cpp.
+// Ensures that intercepted_reads.cpp is linked.
 #pragma once
 
 namespace muster::net {

@@ -1,5 +1,5 @@
-// Parses the HTTP/2 frames that a server sends and finds the streams that it ends. Pure; one object
-// per connection, one thread at a time.
+// Parses the HTTP/2 frames that a server sends and finds the streams that it ends. Pure; each
+// connection has its own object, used by one thread at a time.
 #pragma once
 
 #include <algorithm>

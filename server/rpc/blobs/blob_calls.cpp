@@ -1,5 +1,5 @@
-// An upload consists of a header with hash and size, the data chunks and a half-close. The answer
-// to a download contains the size and the data chunks for each hash.
+// An upload consists of a header with hash and size, the data chunks and a half-close. The response
+// to a download contains the size and the data chunks of each requested hash.
 #include "server/rpc/blobs/blob_calls.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -16,8 +16,8 @@ muster::status shutting_down() {
   return {muster::code::unavailable, "the server is shutting down"};
 }
 
-// Statuses are created outside coroutines, because GCC 12 destroys aggregates twice that a
-// coroutine creates.
+// Creates the status in a plain function, because GCC 12 destroys an aggregate twice if a coroutine
+// creates it.
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
   return {muster::code::out_of_range, "offset: " + std::to_string(offset) +
                                           ", but the blob has only " + std::to_string(size) +
@@ -44,8 +44,8 @@ coro::task<void> blob_put::run() {
   deadline_.cancel();
 }
 
-// A name that is not the value's hash cannot be verified, so only a process that holds the value
-// may upload it.
+// A name that is not the SHA-256 of the value cannot be verified, so only a process that holds the
+// value can upload it.
 muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.sha256()); !wrong.ok() || asked_.name().empty()) return wrong;
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;

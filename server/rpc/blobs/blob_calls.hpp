@@ -1,5 +1,6 @@
-// Calls of muster.v1.BlobService that upload or download blobs. Each is a local variable of its
-// handler; engine thread only. Apart from gRPC's buffers, a call buffers at most one chunk.
+// Calls of muster.v1.BlobService that upload or download blobs. Each call object is a local
+// variable of its handler and is used only on the engine thread. Apart from gRPC's buffers, a call
+// buffers at most one chunk.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -20,10 +21,10 @@ struct blob_call_options {
   /// A call is cancelled if its client sends and receives nothing for this time.
   std::chrono::milliseconds silence_max{60'000};
   /// How long a download waits for a missing blob. `patience_held` applies if a process holds the
-  /// blob or its closure runs again.
+  /// blob or the closure that creates it runs again.
   std::chrono::milliseconds patience{30'000};
   std::chrono::milliseconds patience_held{600'000};
-  /// Interval of upload requests to the holder, and polling interval.
+  /// Polling interval, and interval at which the server asks the holder for an upload.
   std::chrono::milliseconds wanted_every{5'000};
   std::chrono::milliseconds poll_interval{50};
   /// Maximum number of concurrent calls. At the limit, calls fail with RESOURCE_EXHAUSTED.
@@ -51,7 +52,7 @@ class blob_call {
  protected:
   ~blob_call() = default;
 
-  /// Starts the deadline. Called before waiting for the client.
+  /// Starts the deadline. Must be called before waiting for the client.
   void expect_client() {
     deadline_.call_at(coro::timer::clock::now() + options_.silence_max, [this] { call_.cancel(); });
   }
@@ -63,7 +64,7 @@ class blob_call {
   }
   [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
-    // No deadline is needed, because the store always answers, even when it stops.
+    // No deadline is needed, because the store always answers, even when it is stopped.
     co_await answered_.wait();
   }
 

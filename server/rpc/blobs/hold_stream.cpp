@@ -139,7 +139,8 @@ muster::status hold_stream::take_names(v1::HoldRequest const& message) {
 }
 
 // Only callers with the work permission can register copies, because other processes fetch the
-// copies. An unregistered copy is reported back; its worker decides when to release it.
+// copies. The server notifies the worker about a rejected copy, and the worker decides when to
+// release it.
 void hold_stream::take_copy(std::string const& name, std::uint64_t size) {
   auto& table = store_.holders().table();
   bool const listed =

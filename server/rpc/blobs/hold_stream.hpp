@@ -1,6 +1,6 @@
 // Stream of a process that holds large values in its memory. The server requests uploads and
-// reports values that are no longer needed. A local variable of the call's handler; engine thread
-// only.
+// reports values that are no longer needed. Each instance is a local variable of the call's handler
+// and is used only on the engine thread.
 #pragma once
 
 #include <set>
@@ -20,7 +20,7 @@ muster::status check_host(std::string const& host);
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:
-  /// @param who Authenticates the caller. If null, every caller may do everything.
+  /// @param who Authenticates the caller. If null, all callers have all permissions.
   hold_stream(call& c, blob_store& store, gate const* who);
   ~hold_stream();
 
@@ -34,11 +34,12 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   void on_released(std::string_view name) override;
 
  private:
-  /// Maximum number of unwritten names and tickets. At the limit, no ticket is issued.
+  /// Maximum number of names and tickets that wait to be written. At the limit, no ticket is
+  /// issued.
   static constexpr std::size_t waiting_max = 10'000;
 
-  // message_stream. The output is bounded by the process's values: each value is listed at most
-  // once as wanted and once as unneeded.
+  // Overrides of message_stream. The output is bounded by the number of values that the process
+  // holds: each value is listed at most once as wanted and once as unneeded.
   muster::status take(v1::HoldRequest const& message) override;
   void refused(muster::status const&) override {}
   void input_ended() override { end(grpc::Status::OK); }
@@ -53,7 +54,7 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   blob_store& store_;
   gate const* const who_;
   core::holder_id id_ = 0;
-  std::set<std::string> waiting_;  // wanted names that are not written yet
+  std::set<std::string> waiting_;  // wanted names that have not been written to the stream
 };
 
 }  // namespace muster::server

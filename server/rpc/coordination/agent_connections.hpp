@@ -1,7 +1,7 @@
-// Detects when agent connections end. Clusters that report errors by heartbeat need this, because
-// their agents have no pending call whose cancellation would reveal it. Owned by the composition
-// root; outlives the grpc_server and is destroyed before the engine. Engine thread, except
-// `accepted`.
+// Detects when agent connections end. Clusters that report errors by heartbeat need this detection,
+// because their agents have no pending call that would be cancelled. The composition root owns this
+// object, which outlives the grpc_server and is destroyed before the engine. All functions except
+// `accepted` are called on the engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -23,12 +23,12 @@ class agent_connections {
   /// REQUIRES: `engine` and `hub` outlive this object.
   agent_connections(coro::engine_context& engine, coordination_hub& hub);
 
-  /// Reports a connection of the main port before it is served. Any thread.
+  /// Reports a new connection to the main port, before gRPC serves it. Thread-safe.
   void accepted(int socket, std::string const& peer);
 
-  /// Reports that this process made a call over the connection of `peer`, whose gRPC name is
-  /// `grpc_peer`. The hub is notified when the connection ends. Without a free descriptor, only
-  /// missing heartbeats reveal the end. Has no effect for clusters that report errors by poll.
+  /// Reports that this task made a call over the connection of `peer`, whose gRPC name is
+  /// `grpc_peer`. The hub is notified when the connection ends. If no descriptor is free, the end
+  /// is detected only by missing heartbeats. Has no effect for clusters that report errors by poll.
   void spoke(core::coordination::cluster_id cluster, core::coordination::task_index task,
              core::incarnation incarnation, std::string const& peer, std::string const& grpc_peer);
 
@@ -49,12 +49,12 @@ class agent_connections {
   std::map<agent, connection> agents_;
   std::unordered_map<std::uint64_t, agent> watches_;
 
-  // Sockets of the main port. Bounded by the process's descriptors.
+  // Sockets of connections to the main port. Bounded by the process's limit of descriptors.
   std::mutex mutex_;
   std::vector<std::string> peers_;                // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_
 
-  net::connection_ends ends_;  // last member, because its thread uses all other members
+  net::connection_ends ends_;  // last member, because its thread uses the other members
 };
 
 }  // namespace muster::server

@@ -7,7 +7,7 @@ namespace muster::server {
 
 namespace {
 
-// Fewer answers are written before a helper thread wakes up.
+// With fewer answers, the engine thread finishes before a helper thread wakes up.
 constexpr std::size_t many = 32;
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Passes answers to gRPC. One event can answer a thousand calls, and gRPC 1.51 writes each answer
 // in the calling thread, in about 10 us. The answers of one engine turn are therefore collected and
 // shared with helper threads, which use only gRPC. gRPC reports completion through the completion
-// queue. If a turn has an error, the engine thread writes its answers in order, because causes must
-// precede consequences.
+// queue. If a turn produces an error, the engine thread writes the answers in order, because causes
+// must precede consequences.
 //
-// Owned by the coordination service; engine thread only.
+// Owned by the coordination service; used only on the engine thread.
 #pragma once
 
 #include <grpcpp/impl/call.h>
@@ -28,9 +28,9 @@ class answer_writers {
   answer_writers(coro::engine_context& engine, unsigned helpers);
   answer_writers(answer_writers const&) = delete;
 
-  /// Adds an answer, which is written before the engine waits again. With `in_order`, all answers
-  /// of the turn are written in the order in which they were added. REQUIRES: `operations` is valid
-  /// until its tag is returned.
+  /// Adds an answer, which is written before the engine waits again. If `in_order` is set, all
+  /// answers of the turn are written in the order in which they were added. REQUIRES: `operations`
+  /// is valid until its tag is returned.
   void add(grpc::internal::Call const& call, grpc::internal::CallOpSetInterface& operations,
            bool in_order);
 
@@ -54,12 +54,12 @@ class answer_writers {
   std::vector<answer> pending_;
   bool in_order_ = false;
 
-  // Shared with the helpers.
+  // Members that the helper threads also use.
   std::mutex mutex_;
   std::condition_variable_any work_;
   std::shared_ptr<batch> batch_;
 
-  std::vector<std::jthread> threads_;  // last member, because the threads use all other members
+  std::vector<std::jthread> threads_;  // last member, because the threads use the other members
 };
 
 }  // namespace muster::server

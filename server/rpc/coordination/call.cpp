@@ -37,7 +37,8 @@ coordination_call::~coordination_call() {
 void coordination_call::request(coordination_calls& home, raw_service& service,
                                 std::size_t method) {
   auto* call = new coordination_call(home, service, method);
-  // Must be requested before the call arrives. gRPC notifies only if the call arrives.
+  // The notification must be requested before the call arrives. gRPC notifies only if the call
+  // arrives.
   if (call->method().parks)
     call->context_.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&call->done_tag_));
   auto& engine = home.server.engine();
@@ -109,7 +110,7 @@ void coordination_call::list(std::string const& token) {
   listed_->second.insert(this);
 }
 
-// The table may already contain a newer entry for this token.
+// The table can already contain a newer entry for this token.
 void coordination_call::unlist() {
   auto* const place = std::exchange(listed_, nullptr);
   if (place == nullptr) return;
@@ -193,8 +194,8 @@ void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer cons
   home_.writers.add(call_, *answer_, !status.ok());
 }
 
-// Called when gRPC has finished with the call. Either the answer was sent, or the caller has
-// disconnected; then the call must not be finished.
+// Called when gRPC has finished with the call: either the answer was sent, or the caller has
+// disconnected. A call whose caller has disconnected must not be finished.
 void coordination_call::gone(bool) {
   home_.server.engine().op_returned();
   done_expected_ = false;

@@ -1,9 +1,10 @@
-// A call of the coordination service, from its request slot to its end. Not a coroutine, because
-// thousands of calls wait at the same time. Each call owns itself. Engine thread only.
+// A call of the coordination service, from its request slot until it is freed. It is not a
+// coroutine, because thousands of calls wait at the same time. Each call object owns itself and is
+// used only on the engine thread. States:
 //
-//   requested --arrives--> asked --reply--> finishing --sent--> freed
-//       |                    \--caller gone (methods that park)--> freed
-//       \--server stops--> freed
+//   requested --call arrives--> asked --reply--> finishing --reply sent--> freed
+//     |                            \--caller disconnects (if the method parks)--> freed
+//     \--server stops--> freed
 #pragma once
 
 #include <grpcpp/impl/call.h>
@@ -54,7 +55,7 @@ struct coordination_calls {
   coro::grpc_server& server;
   answer_writers writers;
   coordination_service_options const options;
-  std::size_t live = 0;  // calls that have arrived and are not freed
+  std::size_t live = 0;  // calls that have arrived and are not freed yet
   using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
   calls_of_token by_token = {};
   encoding_cache<grpc::ByteBuffer> encoded = {};
@@ -79,21 +80,22 @@ class coordination_call final : private coro::rpc_tag,
     if constexpr (requires { r.task.index, r.incarnation; })
       note_connection(r.task.index, r.incarnation);
     // In XLA's protocol, every call identifies the calling process; in TensorFlow's protocol, only
-    // the address does.
+    // its address identifies the process.
     if constexpr (requires { r.from.peer; })
       if (service_.spoken() == dialect::tensorflow) r.from.peer = peer();
     auto const id =
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
   }
-  /// Checks again whether a waiting call is admitted. If not, ends it with the gate's status.
+  /// Checks again whether a waiting call is admitted. If the gate now rejects the call, ends it
+  /// with the gate's status.
   void recheck();
   void refuse(muster::status const& why);
 
  private:
   enum class state : std::uint8_t { requested, asked, finishing, over };
   // Uses internal gRPC classes, because in gRPC 1.51 the public classes allocate a kilobyte for the
-  // answer of every waiting call. With a newer gRPC, check that this builds and that
+  // answer of every waiting call. After a gRPC upgrade, check that this class builds and that
   // coordination_wire_test passes.
   using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
                                                grpc::internal::CallOpSendMessage,
@@ -114,7 +116,7 @@ class coordination_call final : private coro::rpc_tag,
   coordination_method const& method() const { return service_.methods()[method_]; }
   core::time_point deadline() const;
 
-  // Replaces gRPC's writer, which allocates this kilobyte at the start.
+  // Replaces gRPC's implementation, which allocates a kilobyte when the call starts.
   void SendInitialMetadata(void*) override {}
   void BindCall(grpc::internal::Call* call) override { call_ = *call; }
 

@@ -22,8 +22,8 @@ using net::accepted_socket;
 namespace {
 
 // Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies a
-// call's connection only by this number. With the lowest free number, a pending call of a closed
-// connection would be attributed to the next connection.
+// call's connection only by this number. If descriptors had the lowest free number, a pending call
+// of a closed connection would be attributed to the next connection.
 class file_numbers {
  public:
   file_descriptor renumber(file_descriptor fd) {
@@ -85,14 +85,15 @@ struct cluster_ports::state {
       if (it->second == fd) return void(by_peer.erase(it));
   }
 
-  // A client's port can be connected to several of our ports, and can soon be reused.
+  // A client's port can be connected to several ports of this server, and another client can soon
+  // reuse it.
   void drop_ended(std::string const& peer) {
     auto [it, last] = by_peer.equal_range(peer);
     while (it != last)
       it = is_open(it->second, connections.at(it->second)) ? std::next(it) : by_peer.erase(it);
   }
 
-  // Checks a descriptor that gRPC owns and that may already be closed or reused.
+  // Checks a descriptor that gRPC owns and that can already be closed or reused.
   static bool is_open(int fd, connection const& c) {
     return net::endpoint_of(fd, ::getsockname).port() == c.port &&
            net::text_of(net::endpoint_of(fd)) == c.peer;
@@ -114,13 +115,14 @@ struct cluster_ports::state {
                                     speaks_tls(cluster) ? net::wire::tls : net::wire::plaintext);
   }
 
-  // Returns the name under which the next process finds the socket.
+  // Returns the name under which the next server process finds the socket.
   std::string socket_name(cluster_id cluster) const {
     return "cluster-" + hub.state().spec(cluster).name;
   }
 
   // gRPC 1.51 identifies TLS connections only by their peer. If the peer is connected to several
-  // ports, the port in the call's authority decides; otherwise the last connection is used.
+  // ports, the port in the call's authority decides. If no connection has this port, the last
+  // connection is used.
   connection const* tls_connection_of(grpc::ServerContext const& context) const {
     if (by_peer.empty()) return nullptr;
     auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));
@@ -160,7 +162,8 @@ struct cluster_ports::state {
                               "', which does not exist: declare it with POST /api/v1/clusters"};
   }
 
-  // The name "alpha.example:8476" selects cluster alpha. An address selects the main cluster.
+  // The authority "alpha.example:8476" selects the cluster alpha. An IP address selects the main
+  // cluster.
   muster::result<cluster_id> by_authority(grpc::string_ref authority) const {
     std::string_view const name(authority.data(), authority.size());
     auto const host = name.substr(0, name.rfind(':'));
@@ -203,8 +206,8 @@ struct cluster_ports::state {
   cluster_ports_options const options;
   std::string main_address;
   std::map<cluster_id, opened> ports;
-  // By descriptor. An entry is replaced when its number is reused. Bounded by the process's
-  // descriptors.
+  // Indexed by descriptor. An entry is replaced when its descriptor is reused. Bounded by the
+  // process's limit of descriptors.
   std::unordered_map<int, connection> connections;
   std::unordered_multimap<std::string, int> by_peer;  // TLS connections by peer
   file_numbers numbers;

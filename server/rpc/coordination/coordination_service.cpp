@@ -22,7 +22,7 @@ class slots final : public coro::acceptor_base {
   raw_service& service_;
 };
 
-// Most of a write's time is spent in the kernel, which scales with the number of cores.
+// A write spends most of its time in the kernel, which scales with the number of cores.
 unsigned writing_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
 }
@@ -47,7 +47,7 @@ class both_dialects final : public coordination_service {
   void judge_calls_of(std::string const& token) override {
     auto const place = calls_.by_token.extract(token);
     if (!place) return;
-    // A refusal can end other calls, which then remove themselves.
+    // A refusal can end other calls, which then remove themselves from the list.
     auto& waiting = place.mapped();
     while (!waiting.empty()) (*waiting.begin())->recheck();
   }

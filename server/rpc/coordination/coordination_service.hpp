@@ -1,7 +1,7 @@
 // The coordination service for unmodified JAX and TensorFlow. Serves all methods under both gRPC
-// service names with the coordination hub. Owned by the composition root and destroyed before the
-// grpc_server. Engine thread only. To stop it, first call hub.stop(), which answers all waiting
-// calls, then the server's stop().
+// service names with the coordination hub. The composition root owns the service and destroys it
+// before the grpc_server. Used only on the engine thread. To stop the service, first call
+// hub.stop(), which answers all waiting calls, then the server's stop().
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ struct agent_admission {
 };
 
 struct coordination_service_options {
-  /// Maximum number of open calls. Most of them are waiting; each uses about 10 KB. At the limit,
+  /// Maximum number of open calls. Most calls are waiting; each uses about 10 KB. At the limit,
   /// calls fail with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
   /// Returns whether a call to this cluster is admitted. If `again` is set, the call was admitted
-  /// before, and a refusal is not counted.
+  /// earlier and a refusal is not counted.
   std::function<agent_admission(grpc::ServerContext const&,
                                 core::coordination::cluster_spec const& cluster, bool again)>
       admit = [](auto const&, auto const&, bool) { return agent_admission(); };
@@ -42,8 +42,8 @@ class coordination_service {
   /// REQUIRES: no calls exist, because the server's stop() has completed.
   virtual ~coordination_service() = default;
 
-  /// Checks again all waiting calls that this token admitted. Called when the token was revoked or
-  /// rotated, or has expired.
+  /// Checks again all waiting calls that were admitted with this token. Must be called after the
+  /// token was revoked or rotated, or has expired.
   virtual void judge_calls_of(std::string const& token) = 0;
 
   virtual std::size_t calls() const = 0;

@@ -1,8 +1,8 @@
-// Creates the rows of the method table for a wire protocol (a dialect). Fills fields that both
+// Creates the rows of the method table for a wire protocol (a dialect). Fills the fields that both
 // protocols have, using the protocol's `source_task(coordination_call const&, Request const&)` and
 // `participants(coordination_call const&, Request const&)`, found by argument-dependent lookup. For
-// other requests, each protocol defines overloads of `fill(coordination_call&, Request&, <core
-// request>&)`.
+// requests with other fields, each protocol defines overloads of
+// `fill(coordination_call&, Request&, <core request>&)`.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -24,19 +24,20 @@ inline core::blob bytes_of(std::string const& s) {
   return core::blob(s, core::encoding::bytes);
 }
 
-/// Converts milliseconds of a request. Clamps them, because longer times would overflow.
+/// Converts a request's time in milliseconds. Clamps the value, because a longer time would
+/// overflow.
 inline core::duration wait_time(std::int64_t ms) {
   using std::chrono::milliseconds;
   constexpr milliseconds longest = std::chrono::years(10);
   return std::clamp(milliseconds(ms), milliseconds(0), longest);
 }
 
-/// Converts the error code that a task reports. Invalid codes become UNKNOWN.
+/// Converts the error code that a task reports. An invalid code becomes UNKNOWN.
 inline muster::code reported_code(std::int32_t code) {
   return code >= 1 && code <= 16 ? static_cast<muster::code>(code) : muster::code::unknown;
 }
 
-/// Fills all requests except requests whose fields differ between the two protocols.
+/// Fills requests whose fields are the same in both protocols.
 template <class Request, class Question>
 void fill(coordination_call& c, Request& m, Question& q) {
   namespace asked = core::coordination;
@@ -101,7 +102,7 @@ std::string path_of() {
          message.name().substr(0, without_suffix);
 }
 
-/// Encodes with `write(message)` once, and shares the result among all callers that receive `what`
+/// Encodes with `write(message)` once, and shares the bytes among all callers that receive `what`
 /// in this format.
 template <class Response, class T, class Write>
 bool encode_once(answer_scope const& scope, std::shared_ptr<T const> const& what,

@@ -1,4 +1,4 @@
-// TensorFlow's protocol, in which a job and an index identify a task. Before 0.10.0, JAX uses one
+// TensorFlow's protocol, in which a job and an index identify a task. JAX before 0.10.0 uses one
 // job for the whole cluster, with the name "jax_worker" or an empty name, regardless of the
 // cluster's job names.
 #include <google/protobuf/wrappers.pb.h>
@@ -38,7 +38,7 @@ std::vector<coordination::task_ref> tasks(coordination_call const& c, Tasks cons
   return all;
 }
 
-// An unknown job has no tasks.
+// A job that is not in the cluster has no tasks.
 void watch_job(coordination_call& c, std::string const& job, coordination::watch_tasks& q) {
   c.style.naming = naming_of(c.spec(), job);
   if (c.style.naming != task_naming::by_job) return;
@@ -48,8 +48,8 @@ void watch_job(coordination_call& c, std::string const& job, coordination::watch
   if (at < c.spec().jobs.size()) q.job = at;
 }
 
-// TensorFlow describes a device by DeviceAttributes, whose first field is the name, as in
-// StringValue. Agents of the C++ library send plain bytes.
+// TensorFlow describes a device by a DeviceAttributes message, whose first field is the name, as in
+// StringValue. Agents that use the C++ library send plain bytes.
 std::string name_of(google::protobuf::Any const& device) {
   if (device.type_url().empty()) return is_utf8(device.value()) ? device.value() : std::string();
   google::protobuf::StringValue described;
@@ -60,7 +60,7 @@ std::string name_of(google::protobuf::Any const& device) {
 
 }  // namespace
 
-// Outside the namespace above, so that dialect_table.hpp finds it.
+// Declared outside the anonymous namespace, so that dialect_table.hpp finds it.
 template <class Request>
 static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
   return task(c, m.source_task());

@@ -8,7 +8,7 @@ namespace coordination = core::coordination;
 
 namespace wire = xla::coordination;
 
-// Outside the namespace above, so that dialect_table.hpp finds it.
+// Declared outside the anonymous namespace, so that dialect_table.hpp finds it.
 template <class Request>
 static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
   return c.task({}, m.source_task_id());

@@ -15,7 +15,8 @@ namespace {
 
 using coded = google::protobuf::io::CodedOutputStream;
 
-// Smaller values are copied, which costs less than reference counting.
+// Minimum size of a value that is shared. Copying a smaller value costs less than counting
+// references.
 constexpr std::size_t shared_value_bytes = 4'096;
 constexpr std::size_t message_bytes_max = std::numeric_limits<std::int32_t>::max();
 
@@ -24,8 +25,7 @@ constexpr std::uint8_t tag(std::uint32_t field, std::uint32_t wire_type) {
 }
 constexpr std::uint32_t varint = 0, fixed_64 = 1, counted_bytes = 2;
 
-// Layout of a KeyValueEntry as field `field` of its message: the bytes before the value, then the
-// value.
+// Layout of a KeyValueEntry that is field `field` of its message: some bytes, then the value.
 struct entry_layout {
   entry_layout(std::uint32_t number, coordination::key_value const& kv)
       : field(number), key(kv.first), value_bytes(kv.second.size()) {

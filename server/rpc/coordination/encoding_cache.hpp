@@ -1,5 +1,6 @@
-// Caches the last encodings of objects that many callers receive, such as a task list with a
-// thousand watchers. The core's shared pointer identifies an object. Engine thread only.
+// Caches the latest encodings of objects that many callers receive, such as a task list with a
+// thousand watchers. The core's shared pointer identifies an object. Used only on the engine
+// thread.
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@ namespace muster::server {
 template <class Encoded>
 class encoding_cache {
  public:
-  /// Returns the encoding of `what` in this format. Calls `make()` unless the encoding is among the
-  /// last four. Valid until the next call.
+  /// Returns the encoding of `what` in this format. Calls `make()` unless the cache, which has four
+  /// entries, contains the encoding. The result is valid until the next call.
   template <class T, class Make>
   Encoded const& get(std::shared_ptr<T const> const& what, std::uint64_t variant, Make make) {
     for (auto const& e : entries_)

@@ -15,7 +15,7 @@ constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceEr
 constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
 constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";
 
-// CoordinationServiceError.source_task_id (field 4) with the value 0.
+// CoordinationServiceError.source_task_id (field 4) with an explicit 0.
 constexpr std::string_view explicit_zero{"\x20\0", 2};
 
 using payloads = tensorflow::distributed_runtime::GrpcPayloadContainer;
@@ -27,7 +27,8 @@ std::string source_bytes(coordination::fault const& f, dialect d,
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));
-    // Protobuf omits zeros, so task 0 would look like no task. An explicit zero is valid.
+    // Protobuf omits zeros, so an error of task 0 would look like an error without a task. An
+    // explicit zero is valid.
     if (f.source == 0 && !f.reported) return {explicit_zero.begin(), explicit_zero.end()};
     return e.SerializeAsString();
   }

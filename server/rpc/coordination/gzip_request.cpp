@@ -17,7 +17,7 @@ constexpr std::size_t gzip_header_bytes = 10;
 constexpr std::size_t inflated_piece_bytes = std::size_t{64} << 10;
 constexpr std::array<unsigned char, 2> magic{0x1f, 0x8b};
 
-// The first slices can be short, because they end at frame boundaries.
+// The first slices can be short, because slices end at frame boundaries.
 bool begins_as_gzip(std::span<grpc::Slice const> slices) {
   std::size_t seen = 0;
   for (auto const& s : slices)

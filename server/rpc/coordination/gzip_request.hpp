@@ -8,7 +8,7 @@
 
 namespace muster::server {
 
-/// Requests that are larger after decompression fail with RESOURCE_EXHAUSTED.
+/// Maximum size of a decompressed request. Larger requests fail with RESOURCE_EXHAUSTED.
 inline constexpr std::size_t gunzipped_bytes_max = std::size_t{32} << 20;
 
 enum class gunzip_result {
@@ -20,7 +20,7 @@ enum class gunzip_result {
 /// Decompresses a gzip request in place. Leaves other requests unchanged: a message that begins
 /// like gzip is never valid Protobuf, because its first field would have wire type 7. Buffers at
 /// most `bytes_max` bytes plus a 64 KiB chunk. Blocks during decompression (about 0.1 s for 32
-/// MiB). REQUIRES: the caller is authorized. Any thread.
+/// MiB). Thread-safe. REQUIRES: the caller is authorized.
 gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max = gunzipped_bytes_max);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// An RPC of the coordination service as a table row: its name, and functions that convert between
-// its bytes and core requests and replies.
+// An RPC of the coordination service as a table row with its name and two functions. The functions
+// convert its request to a core request, and the core's reply to bytes.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,13 +16,13 @@ namespace muster::server {
 
 class coordination_call;
 
-/// How a caller in TensorFlow's protocol identifies tasks: by job and index, or by a number across
-/// the whole cluster, like JAX. Answers use the caller's form. XLA's protocol always uses numbers
-/// across the cluster.
+/// How a caller in TensorFlow's protocol identifies tasks: by job and index, or, like JAX, by a
+/// number that is unique in the cluster. Answers use the caller's form. XLA's protocol always uses
+/// such numbers.
 enum class task_naming : std::uint8_t {
   by_job,
-  counted,      // by number, with an empty job name
-  counted_jax,  // by number, with the job name "jax_worker"
+  counted,      // task number, with an empty job name
+  counted_jax,  // task number, with the job name "jax_worker"
 };
 
 struct answer_style {
@@ -32,7 +32,7 @@ struct answer_style {
 };
 
 struct answer_scope {
-  /// Null if the cluster was removed.
+  /// The cluster's description; null if the cluster was removed.
   core::coordination::cluster_spec const* spec = nullptr;
   answer_style style;
   encoding_cache<grpc::ByteBuffer>* encoded = nullptr;
@@ -40,17 +40,17 @@ struct answer_scope {
 
 struct coordination_method {
   std::string path;   ///< "/package.Service/Method"
-  bool parks;         ///< can wait, so the caller's disconnect matters
-  std::size_t slots;  ///< calls that can arrive in one engine turn without delay
+  bool parks;         ///< whether the call can wait, so that a disconnect of the caller matters
+  std::size_t slots;  ///< number of calls that can arrive in one engine turn without delay
   /// Parses the bytes and sends the request to the core on behalf of `call`. Returns false if the
   /// bytes are malformed.
   bool (*ask)(coordination_call& call, grpc::ByteBuffer& bytes);
-  /// Encodes a reply without a fault. Returns false if the reply is too large for gRPC.
+  /// Encodes a successful reply. Returns false if the reply is too large for gRPC.
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
-// These encoders write bytes without a message object, because these answers are frequent. All
-// readers share large values without copies. Engine thread.
+// Encoders of frequent answers, which write bytes without a message object. All readers share a
+// large value without copies. Used only on the engine thread.
 
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
 /// Heartbeat: {fixed64 incarnation = 1}.

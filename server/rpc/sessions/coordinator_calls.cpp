@@ -19,9 +19,9 @@
 namespace muster::server {
 namespace {
 
-// Concurrent calls; further calls fail with RESOURCE_EXHAUSTED.
+// Maximum number of concurrent calls; further calls fail with RESOURCE_EXHAUSTED.
 constexpr std::size_t calls_max = 20'000;
-constexpr int explained_max = 16;  // closures per call; each is compared with all workers
+constexpr int explained_max = 16;  // closures per call; all workers are examined for each closure
 constexpr int cancelled_max = 10'000;
 constexpr std::size_t tasks_per_page = 1'000;
 constexpr std::chrono::milliseconds wait_default{60'000};
@@ -32,7 +32,8 @@ muster::result<core::session_id> session_of(std::string const& text) {
   return invalid("session: '" + text.substr(0, 64) + "' is not a session id");
 }
 
-/// A timeout counts as success, because its reply contains the partial result.
+/// Returns whether a call succeeded. A timeout counts as success, because its reply contains the
+/// partial result.
 bool in_time_or_late(core::reply const& r) {
   return r.status.ok() || r.status.code == muster::code::deadline_exceeded;
 }
@@ -58,8 +59,8 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
   return r;
 }
 
-// Returns why an object's calls have no answer. Empty if the object is unknown or belongs to
-// another submitter.
+// Returns why an object's calls have no answer. Returns an empty string if the object is unknown or
+// belongs to another submitter.
 std::string explanation_of(hub& h, core::session_id session, core::object_id id) {
   auto const& objects = h.objects().state();
   auto const* found = objects.find(id);
@@ -162,7 +163,7 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
   submission closures;
   if (auto wrong = read(c.request(), pools_.of(*session), *session, closures); !wrong.ok())
     co_return wrong;
-  // The previous generation's error is reported once none of its closures is running.
+  // The error of the previous generation is reported once none of its closures is running.
   auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
   auto const before = co_await std::move(settling);
   if (!before.status.ok()) co_return before.status;
@@ -173,8 +174,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     to_wire(j.error, *response.mutable_error());
     co_return response;
   }
-  // Checked again, because during the wait the cluster may have been removed, or other calls may
-  // have used the quota.
+  // Admission is checked again, because during the wait the cluster may have been removed, or other
+  // calls may have used the quota.
   if (auto const who = caller_of(options_.gate, c.context()))
     if (auto full = room_of(*who, pools_, 0, closures.closures().size()); !full.ok())
       co_return full;
@@ -246,7 +247,7 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
-  // All closures are classified before the first is cancelled, because cancelling ends dependent
+  // Classifies all closures before it cancels the first, because cancelling ends dependent
   // closures.
   std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
@@ -272,7 +273,7 @@ muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto const& state = pools_.of(*session).state();
-  // Tasks of these jobs run only closures that request them.
+  // Tasks of these jobs run only closures that request these tasks.
   auto const& stateful = state.configuration().stateful_jobs;
   core::task_filter const connected{core::task_state::connected, {}};
   std::uint32_t slots = 0;
@@ -304,7 +305,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     if (id == core::closure_id{}) {
-      // This is an object's number, because object numbers are far above all tokens; see
+      // The token is an object's number, because object numbers are greater than all tokens; see
       // object_hub.
       auto why = response.why().empty() ? explanation_of(h, *session, core::object_id{token}) : "";
       if (!why.empty()) response.set_why(std::move(why));
@@ -380,7 +381,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
   if (r.closure() == 0 && r.token() != 0) of.closure = h.state().closure_of(*session, r.token());
-  // The closure has not reported anything.
+  // No closure of this session has reported anything.
   if (!all && h.logs().job_of(of.closure) != *session) return response;
   auto const page = h.logs().after(of, r.after(), r.limit() == 0 ? lines_max : r.limit());
   response.set_dropped(page.dropped);

@@ -1,6 +1,6 @@
 // Unary methods of muster.v1.CoordinatorService, which offer the functions of a resumable session's
-// stream as single calls. Methods that can wait are coroutines that detect when the caller
-// disconnects. Owned by the coordinator_service; engine thread only.
+// stream as single calls. Methods that can wait are coroutines and detect when the caller
+// disconnects. Owned by the coordinator_service; used only on the engine thread.
 #pragma once
 
 #include <memory>
@@ -50,7 +50,7 @@ class coordinator_calls {
     add(server, service, &Service::RequestExplain, "Explain", &coordinator_calls::explain);
   }
 
-  /// Answers waiting calls with UNAVAILABLE. Completes when no calls are left.
+  /// Answers waiting calls with UNAVAILABLE. Completes when all calls have ended.
   [[nodiscard]] coro::task<void> stop();
 
  private:
@@ -96,8 +96,8 @@ class coordinator_calls {
     return got ? c.finish(*got) : c.finish(to_grpc(got.error()));
   }
 
-  /// Checks whether the caller may use the session and the functions, and create another per-worker
-  /// value.
+  /// Checks whether the caller is allowed to use the session and the functions, and to create
+  /// another per-worker value.
   template <class Request, class Response>
   muster::status check_caller(call<Request, Response>& c) {
     if constexpr (requires { c.request().session(); }) {
@@ -135,7 +135,7 @@ class coordinator_calls {
   muster::result<v1::GetLogsResponse> get_logs(v1::GetLogsRequest const& r);
   muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
-  /// Reads the request's closures. Errors contain the field name.
+  /// Reads the closures of the request. Error messages contain the field name.
   static muster::status read(v1::ScheduleRequest const& r, hub& h, core::session_id session,
                              submission& into);
   template <class Call>

@@ -1,4 +1,5 @@
-// Unary calls that wait for the hub's reply. Owned by coordinator_calls; engine thread only.
+// Unary calls that wait for the hub's reply. Owned by coordinator_calls; used only on the engine
+// thread.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ class hub_calls {
   hub_calls(hub_calls const&) = delete;
 
   /// Sends an event to the hub and waits for the reply. The hub may be removed during the wait.
-  /// Errors: CANCELLED if its caller has disconnected; UNAVAILABLE after stop(). There is no
-  /// deadline, because each event that waits in the core has its own deadline.
+  /// Returns CANCELLED if the caller has disconnected, and UNAVAILABLE after stop(). No deadline is
+  /// needed, because each event that waits in the core has its own deadline.
   template <class Call, class Event>
   [[nodiscard]] coro::task<core::reply> ask(server::hub& h, Call& of, Event event) {
     waiting call(engine_);
@@ -42,7 +43,7 @@ class hub_calls {
     co_return std::move(call.answer);
   }
 
-  /// Answers all waiting calls, and all later calls.
+  /// Answers all waiting calls, and every later call.
   void stop() {
     stopped_ = true;
     for (auto* call : waiting_) give_up(*call, shutting_down());

@@ -13,7 +13,8 @@ constexpr std::size_t line_bytes = 64;
 log_feed::log_feed(coro::engine_context& engine, hub& h, core::session_id session,
                    std::uint64_t after, std::function<void()> wake)
     : hub_(&h), session_(session), last_sent_(after), wake_(std::move(wake)), next_window_(engine) {
-  // Lines of an earlier server process are lost, and had other numbers.
+  // Lines from an earlier server process are lost, and their numbers are unrelated to the new
+  // numbers.
   if (last_sent_ > h.logs().newest(session)) last_sent_ = 0;
 }
 

@@ -1,6 +1,6 @@
 // Sends the log lines of a session's closures to a client. Lines are read from the log store when a
-// message is about to be written, so slow clients need no queue.
-// Owned by a session's stream; engine thread only.
+// message is about to be written, so a slow client needs no queue.
+// Owned by a session's stream; used only on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace muster::server {
 class log_feed {
  public:
   using clock = coro::timer::clock;
-  /// Limits per window. Further lines wait in the store, which drops a closure's oldest lines.
+  /// Limits per time window. Further lines wait in the store, which drops a closure's oldest lines.
   static constexpr std::chrono::milliseconds window{100};
   static constexpr std::size_t window_lines_max = 500;
   static constexpr std::size_t window_bytes_max = std::size_t{64} << 10;

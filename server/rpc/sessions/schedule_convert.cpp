@@ -1,5 +1,5 @@
-// Templates handle both a stream's message and a call's request, which differ only in how they
-// specify functions.
+// Templates handle both a message of a stream and the request of a call, which differ only in how
+// they specify functions.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ std::string check_columns(Message const& m, int n) {
   return wrong_encodings(m, n);
 }
 
-// Clamps to a value that is above all limits of the core and does not overflow.
+// Converts milliseconds. Clamps the value to a time that exceeds all limits of the core and does
+// not overflow.
 core::duration milliseconds(std::uint64_t ms) {
   return std::chrono::milliseconds(std::min<std::uint64_t>(ms, 1'000'000'000'000));
 }
@@ -60,7 +61,7 @@ template <class Message>
 std::string add_options(Message const& m, submission& into) {
   std::vector<submission::shared_extras> sets;
   for (auto const& o : m.options()) {
-    auto asked = from_wire(o);  // most options with own_error have no other field
+    auto asked = from_wire(o);  // most options with own_error set no other field
     bool const more = !o.own_error() || asked != core::closure_options{};
     sets.push_back(more ? into.asking(std::move(asked)) : nullptr);
   }
@@ -105,7 +106,7 @@ std::string add_callables(Message const& m, submission& into) {
   return {};
 }
 
-// A closure's inputs are consecutive. Each run of inputs creates extras.
+// The inputs of a closure are consecutive. Each sequence of inputs creates extras.
 template <class Message>
 std::string add_inputs(Message const& m, token_lookup const& held, submission& into) {
   auto const count = into.closures().size();

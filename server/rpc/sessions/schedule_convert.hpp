@@ -1,4 +1,4 @@
-// Converts session requests: introduction, closures, per-worker values. Pure functions.
+// Converts session requests: introduction, closures, per-worker values. The functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace muster::server {
 
-/// Converts the introduction. Errors contain the field: INVALID_ARGUMENT; NOT_FOUND for the
-/// cluster.
+/// Converts the introduction. Returns NOT_FOUND for an unknown cluster and INVALID_ARGUMENT for
+/// other problems. The message contains the field.
 muster::result<core::session_spec> from_wire(v1::Open const& open);
 
 /// Returns the answer to `open` without the fields that identify the server.
 v1::Opened to_wire(core::job_view const& session, v1::Open const& open, core::config const& limits);
 
-/// Returns the closure of a token in the session, or an empty ID.
+/// Returns the session's closure with this token, or an empty ID.
 using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
 /// Adds the message's closures to an empty submission. `functions` contains the functions that the
-/// stream has defined, including this message; for a call, one function per closure. Returns an
-/// empty string, or the field and the problem; then `into` must not be used.
+/// stream has defined, including in this message; for a call, it contains one function per closure.
+/// Returns an empty string, or the field and the problem. In the second case, `into` must not be
+/// used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
@@ -35,7 +36,7 @@ std::string from_wire(v1::ScheduleRequest const& message,
                       submission& into);
 
 /// Sets all fields except the owner. `functions` contains the functions that the stream has
-/// defined. Errors: INVALID_ARGUMENT with the field.
+/// defined. Returns INVALID_ARGUMENT with the field in the message.
 muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
                                                   std::vector<core::function_id> const& functions);
 /// Sets all fields except the owner and the function.

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t created_bytes = 64;
 
-// Returns whether the closures can be appended in parts. Gangs start as a whole, and inputs can
-// refer to positions in the message; neither can be split.
+// Returns whether the closures can be appended in parts. A gang starts as a whole, and an input can
+// refer to a position in the message, so neither can be split.
 bool can_be_cut(std::vector<core::closure_spec> const& closures) {
   return std::none_of(closures.begin(), closures.end(), [](core::closure_spec const& c) {
     if (!c.extras) return false;
@@ -84,7 +84,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   } else if (m.has_open()) {
     return invalid("open: must be sent only once");
   }
-  // The stream is still read, because releases arrive on it.
+  // The stream must still be read, because the client sends releases on it.
   if (limited_ && resumable_ && m.token_size() > 0)
     if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
@@ -180,8 +180,8 @@ void session_stream::end_with_lines() {
   wake();
 }
 
-// Lines are added to the next message, so that they do not wait behind outcomes. `opened` is sent
-// alone.
+// Adds log lines to the next message, so that they do not wait behind outcomes. `opened` is sent
+// without them.
 void session_stream::before_write() {
   if (reports_queue_ && open_) report_queue();
   if (!lines_ || closing_) return;
@@ -193,8 +193,8 @@ void session_stream::before_write() {
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
-// A closure that starts without another closure's outcome, for example on a new worker, does not
-// wake this stream. The timer detects it, so that a client with a full queue continues.
+// A closure that starts without the outcome of another closure, for example on a new worker, does
+// not wake this stream. The timer detects the start, so that a client with a full queue continues.
 void session_stream::report_queue() {
   auto report = queue_of(*hub_, session_, taken_);
   if (report.waiting() >= capacity_)
@@ -286,8 +286,8 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   return {};
 }
 
-// Repeats the last error and drain in case the client missed them. The client ignores repeated
-// notices.
+// Repeats the last error and the last drain notice, in case the client missed them. The client
+// ignores repeated notices.
 void session_stream::resend_notices(core::resume_reply const& r) {
   using core::notice_kind;
   if (r.failed_generation != 0)
@@ -336,7 +336,7 @@ void session_stream::input_ended() {
   if (closing_) return;
   if (!open_) return end(to_grpc(invalid("open: required, but the stream ended first")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
-  if (resumable_) return end_with_lines();  // the client has left the session, which can be resumed
+  if (resumable_) return end_with_lines();  // the client has left, but can resume the session
   sealed_ = true;                           // on_cancel is called later if the connection broke
   hub_->apply(core::seal_session{{}, session_});
   wake();

@@ -1,11 +1,13 @@
-// Stream of a coordinator session: receives closures and sends outcomes.
+// Stream of a coordinator session: receives closures and sends outcomes. Messages from the client:
 //
-//   open ──► closures… ──► half-close (seal) / broken / protocol error
-//   a session that holds values survives all of these but the last, and close
+//   open ──► closures… ──► half-close (seal) / broken stream / protocol error
 //
-// Input is not read while the session's queue is full or too many outcomes are waiting. The stream
-// ends with OK once it is sealed, drained and written. A local variable of the call's handler;
-// engine thread only.
+// A session that holds values survives a half-close and a broken stream. A protocol error and
+// `close` end it.
+//
+// The stream is not read while the session's queue is full or too many outcomes are waiting. The
+// stream ends with OK once it is sealed, drained and written. Each instance is a local variable of
+// the call's handler and is used only on the engine thread.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +51,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
   bool may_read() override;
-  /// Returns whether everything was delivered and nothing can follow.
+  /// Returns whether all messages were delivered and no further message can follow.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
   void report_queue();
@@ -74,13 +76,13 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status take_objects(v1::ObjectRequests const& requests);
   /// Creates the object and answers, or adds it to `waiting_`; see object_hub.
   void create(v1::NewObject const& asked);
-  /// Creates waiting objects whose names are free. Retries later if objects remain.
+  /// Creates waiting objects whose names are free. Retries later if objects still wait.
   void create_waiting();
   void send_found(std::uint64_t number, muster::result<core::object_id> const& id);
   void send_created(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
-  /// Called when the stream ends. Closes the session, or keeps it for its client's return.
+  /// Called when the stream ends. Closes the session, or keeps it until its client reconnects.
   void leave_session();
 
   pools& pools_;
@@ -98,8 +100,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool closing_ = false;  // true if only pending messages will be sent
   std::vector<core::function_id> functions_;  // indexed by the client's numbers
   /// Maximum number of undelivered outcomes. Above this limit, the stream is not read. Closures in
-  /// the core can still end, so out_ is bounded by this limit plus the queue's capacity and the
-  /// running closures.
+  /// the core can still end, so the size of out_ is bounded by this limit plus the queue's capacity
+  /// and the number of running closures.
   std::size_t outcomes_max_ = 0;
 
   bool reports_queue_ = false;
@@ -110,7 +112,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   std::optional<log_feed> lines_;
   submission batch_;
   /// The rest of a message whose closures exceed the token's quota. The stream is not read until
-  /// they are appended. Then the message's other requests follow.
+  /// the closures are appended. The message's other requests are then processed.
   struct rest_of_message {
     core::schedule closures;
     v1::SessionRequest message;
@@ -119,10 +121,11 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   coro::timer queue_look_;
   coro::timer later_;
   coro::timer lost_;  // ends the stream after the hub's callback has returned
-  /// Objects that wait for their names. The stream is not read until they are created or refused.
+  /// Objects that wait because their names are in use. The stream is not read until all are created
+  /// or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;
-  // Journal callbacks use it to detect that this object was destroyed.
+  // Lets journal callbacks detect that this object was destroyed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

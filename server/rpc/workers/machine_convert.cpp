@@ -16,7 +16,7 @@ std::optional<double> figure(bool there, double value, double most = 1e18) {
 }
 
 std::optional<std::uint64_t> amount(bool there, std::uint64_t value) {
-  // JSON readers support 53 bits.
+  // Readers of JSON support 53 bits.
   if (!there || value > (std::uint64_t{1} << 53)) return {};
   return value;
 }

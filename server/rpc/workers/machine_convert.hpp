@@ -7,7 +7,8 @@
 
 namespace muster::server {
 
-/// Invalid numbers (negative, not finite) become unknown. Errors: INVALID_ARGUMENT with the field.
+/// Converts a report. An invalid number (negative, not finite) becomes unknown. Returns
+/// INVALID_ARGUMENT with the field in the message.
 muster::result<machine> from_wire(v1::Machine const& m);
 
 }  // namespace muster::server

@@ -234,7 +234,7 @@ vitals_answer from_wire(v1::RankVitals const& vitals) {
   return answer;
 }
 
-// Both enumerations have the same numbers, except for states that only the server sets.
+// Both enumerations use the same numbers, except for states that only the server sets.
 static_assert(static_cast<int>(stack_state::unknown) == v1::STACK_UNKNOWN);
 static_assert(static_cast<int>(stack_state::taken) == v1::STACK_TAKEN);
 static_assert(static_cast<int>(stack_state::not_python) == v1::STACK_NOT_PYTHON);

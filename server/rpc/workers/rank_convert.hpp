@@ -1,5 +1,6 @@
-// Converts rank messages on the worker stream: offers and reports from workers, orders to workers.
-// Functions that return a string return the field and the problem, or an empty string.
+// Converts the rank messages of the worker stream: offers and reports from workers, orders to
+// workers. Functions that return a string return the field and the problem, or an empty string on
+// success.
 #pragma once
 
 #include <optional>
@@ -18,8 +19,8 @@
 
 namespace muster::server {
 
-/// Returns nothing if the worker does not run ranks. Errors: INVALID_ARGUMENT for ports, lease,
-/// address, too many ranks, or duplicates.
+/// Returns nothing if the worker does not run ranks. Returns INVALID_ARGUMENT for invalid ports,
+/// lease or address, too many ranks, or duplicates.
 muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello const& hello);
 
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
@@ -35,7 +36,7 @@ stacks_answer from_wire(v1::RankStacks const& stacks);
 void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);
 void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
 doctor::steps_held from_wire(v1::StepsHeld const& held);
-/// Adds one report per attempt.
+/// Adds one report per attempt to `to`.
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
 struct ranks_killed {
   core::program_id program{};
@@ -43,9 +44,9 @@ struct ranks_killed {
   std::vector<core::attempt_record::stack> where;
 };
 ranks_killed from_wire(v1::LastStacks const& stacks);
-/// Errors: RESOURCE_EXHAUSTED if the worker is too busy.
+/// Returns RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<task_stack> from_wire(v1::TaskStack const& stack);
-/// Errors: RESOURCE_EXHAUSTED if the worker is too busy.
+/// Returns RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 
 }  // namespace muster::server

@@ -1,6 +1,7 @@
-// muster.v1.TunnelService: connections of ranks to their program's coordination cluster, forwarded
-// by workers. Only a worker with a live rank of the attempt may open and keep a tunnel, so tunnels
-// end with their attempt. Owned by the composition root; engine thread only.
+// muster.v1.TunnelService: forwards connections of ranks, through their worker, to the coordination
+// cluster of their program. Only a worker with a live rank of the attempt can open and keep a
+// tunnel, so a tunnel ends with its attempt. Owned by the composition root; used only on the engine
+// thread.
 #pragma once
 
 #include <chrono>
@@ -16,22 +17,22 @@
 namespace muster::server {
 
 struct tunnel_options {
-  /// Time limit for the first message. Then the call is cancelled.
+  /// Time limit for the first message. The call is cancelled afterwards.
   std::chrono::milliseconds first_message_timeout{10'000};
   /// Maximum number of tunnels, in total and per worker. At the limit, calls fail with
   /// RESOURCE_EXHAUSTED.
   std::size_t tunnels_max = 20'000, worker_tunnels_max = 2'048;
 };
 
-/// Connects this client ("host:port") and rank to the TCPStore of a program's cluster. Errors are
+/// Connects a client ("host:port") and its rank to the TCPStore of a program's cluster. Errors are
 /// passed to the caller.
 using store_dial = std::function<muster::result<file_descriptor>(
     core::coordination::cluster_id, core::program_id, std::string peer, std::uint32_t rank)>;
 
 class tunnel_service : public stream_service {
  public:
-  /// Sets how to connect to stores. Without this call, connections to stores fail. Call it before
-  /// the server starts.
+  /// Sets how to connect to stores. Must be called before the server starts; without it,
+  /// connections to stores fail.
   virtual void dial_stores_by(store_dial dial) = 0;
   /// Ends tunnels that a change of the program no longer allows.
   virtual void judge(core::program_id program) = 0;

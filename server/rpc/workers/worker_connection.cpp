@@ -48,8 +48,8 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   } else if (m.has_hello()) {
     return invalid("hello: must be sent only once");
   }
-  // Process reports are handled before answers, because an answer ends the closure that a report is
-  // about.
+  // Reports of processes are handled before answers, because an answer ends the closure that a
+  // report is about.
   if (attached_)
     if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
@@ -64,7 +64,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
     seen->host = host_;
     hub_->report(stream_, std::move(*seen));
   }
-  // The confirmation tells the worker that all earlier messages were already sent.
+  // The confirmation tells the worker that the server has already sent all earlier messages.
   if (m.drain() && attached_) {
     leave_asked_ = true;
     hub_->apply(core::worker_drain{stream_, true});
@@ -137,7 +137,7 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
     auto const naming = naming_blobs(results_.results);
     auto const before = hub_->gate().written();
     hub_->apply(results_);
-    // Answers without records need not wait for the journal.
+    // Answers without records do not wait for the journal.
     if (hub_->gate().written() != before) last_batch_ = hub_->gate().written();
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
@@ -187,7 +187,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
 }
 
 void worker_connection::acknowledge() {
-  if (awaited_ > 0) return;  // later answers are acknowledged after this write
+  if (awaited_ > 0) return;  // later answers are acknowledged after the current write
   awaited_ = answered_;
   hub_->gate().when_durable(last_batch_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
@@ -208,7 +208,7 @@ std::vector<core::closure_id> worker_connection::naming_blobs(
   return found;
 }
 
-// Uses the value stored in the core, because the answer may have arrived too late.
+// Uses the value that the core has stored, because the answer may have arrived too late.
 void worker_connection::keep_blob_of(core::closure_id closure) {
   auto const view = hub_->state().closures().find(closure);
   if (!view || view->state != core::closure_state::succeeded) return;
@@ -223,8 +223,8 @@ void worker_connection::input_ended() {
 }
 
 // The input ends after a half-close and after a broken connection. In both cases, a worker that
-// requested to leave and has no closures has left; it may have exited before its status was sent.
-// Other workers have left if the status was sent.
+// requested to leave and has no closures has left in order; it may have exited before its status
+// was sent. Other workers have left in order if the status was sent.
 void worker_connection::finished(bool sent) {
   if (!half_closed_) return;
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
@@ -289,8 +289,8 @@ void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   wake();
 }
 
-// Added to the last message, so that the stop never overtakes its closure. on_retract does the
-// same.
+// The stop is added to the last message, so that it never overtakes its closure. on_retract uses
+// the same rule.
 void worker_connection::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));
@@ -354,7 +354,7 @@ void worker_connection::on_stop_after(doctor::stop_after const& order) {
   wake();
 }
 
-// Sent alone, so that it does not delay closures.
+// The query is sent in its own message, so that it does not delay closures.
 void worker_connection::on_stack_query(std::uint64_t number) {
   if (!out_.empty()) out_.seal();
   out_.tail().add_read_stack(number);

@@ -1,10 +1,10 @@
 // Stream of a worker: after the hello, receives answers and sends assignments until either side
-// ends the stream.
+// ends the stream. Messages from the worker:
 //
-//   hello ──► answers… ──► half-close / broken / protocol error
+//   hello ──► answers… ──► half-close / broken stream / protocol error
 //
-// The hub assigns work and can end the stream by on_disconnect. A local variable of the call's
-// handler; engine thread only.
+// The hub assigns work and can end the stream by on_disconnect. Each instance is a local variable
+// of the call's handler and is used only on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace muster::server {
 
-/// The worker's credits bound the pending output, because the core has at most that many unanswered
-/// closures on a stream.
+/// Connection of a worker. The worker's credits bound the pending output, because they limit the
+/// number of unanswered closures on a stream.
 class worker_connection final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
                                 public worker_sink {
  public:
@@ -76,11 +76,12 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
   /// Reports to the hub that the worker has left, unless this was already reported. If
-  /// `process_ended` is set, only the worker's process that executed this closure has ended.
+  /// `process_ended` is set, only the worker process that executed this closure has ended.
   void leave_hub(bool clean, std::string reason, bool may_return = false,
                  std::optional<core::held_closure> process_ended = {});
   void connection_lost();
-  /// Acknowledges answers that are on disk, together for all that arrived during one write.
+  /// Acknowledges answers that are on disk. Acknowledges all answers that arrived during one write
+  /// together.
   void acknowledge();
 
   pools& pools_;
@@ -95,7 +96,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   core::worker_results results_;
 
-  // True if the input has ended; finished() decides whether the worker left in order.
+  // Whether the input has ended. finished() decides whether the worker left in order.
   bool half_closed_ = false;
   bool leave_asked_ = false;
   std::string job_;
@@ -117,8 +118,8 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   bool acknowledges_ = false;  // whether the worker stores answers and there is a journal
   std::uint64_t answered_ = 0;
   std::uint64_t awaited_ = 0;     // number of unacknowledged answers that wait for the journal
-  std::uint64_t last_batch_ = 0;  // last journal batch with records of these answers
-  // Journal callbacks use it to detect that this object was destroyed.
+  std::uint64_t last_batch_ = 0;  // last journal batch with records of the unacknowledged answers
+  // Lets journal callbacks detect that this object was destroyed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

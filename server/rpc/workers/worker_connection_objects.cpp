@@ -7,7 +7,7 @@
 namespace muster::server {
 namespace {
 
-/// Limits for received answers that are not acknowledged to the worker, which still stores them.
+/// Limits for received but unacknowledged answers, which the worker still stores.
 constexpr std::size_t unacknowledged_max = 64;
 constexpr std::size_t unacknowledged_bytes_max = 64u << 10;
 

@@ -39,7 +39,7 @@ std::string check_columns(v1::WorkerMessage const& m) {
   return {};
 }
 
-// Limits times to a year, because larger values cannot be measurements.
+// Limits a time to a year, because a longer time cannot be a measurement.
 core::duration measured(std::uint64_t us) {
   constexpr std::uint64_t year_us = 366ull * 24 * 3'600 * 1'000'000;
   return std::chrono::microseconds(std::min(us, year_us));
@@ -115,7 +115,8 @@ std::string pickle_of(std::string_view bytes) {
   return made.append(bytes) += '.';
 }
 
-// Combines byte arguments with their inputs, for older workers; see Hello.
+// Combines byte arguments with their inputs, for workers whose hello does not announce support for
+// separate inputs.
 std::string in_one_json(core::assignment const& a) {
   auto made = "[\"" + base64(a.args.view()) + '"';
   for (std::size_t i = 0; a.inputs && i < a.inputs->size(); ++i) {
@@ -160,7 +161,7 @@ static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
 static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
 static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
 
-// Converts levels that only newer workers use to info.
+// Converts a log level. A level that only newer workers use becomes info.
 log_level level_of(int number) {
   return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
 }

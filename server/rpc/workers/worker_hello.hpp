@@ -7,17 +7,18 @@
 
 namespace muster::server {
 
-/// Errors contain the field and its value: INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many
-/// functions.
+/// Converts the hello. Returns RESOURCE_EXHAUSTED for too many functions and INVALID_ARGUMENT for
+/// other problems. The message contains the field and its value.
 muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 
-/// Returns the closures that the worker still holds. Errors: INVALID_ARGUMENT for unequal columns,
-/// more closures than credits, or duplicates. REQUIRES: the rest of the hello is valid.
+/// Returns the closures that the worker still holds. Returns INVALID_ARGUMENT for columns of
+/// different lengths, more closures than credits, or duplicates. REQUIRES: the rest of the hello is
+/// valid.
 muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& hello);
 
-/// Returns the worker's unacknowledged answers. Errors: INVALID_ARGUMENT for more than
-/// `kept_answers_max`, invalid columns, or a closure that is held or duplicated. REQUIRES: the rest
-/// of the hello is valid.
+/// Returns the worker's unacknowledged answers. Returns INVALID_ARGUMENT for more than
+/// `kept_answers_max` answers, invalid columns, or a closure that is held or duplicated. REQUIRES:
+/// the rest of the hello is valid.
 muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello const& hello);
 inline constexpr int kept_answers_max = 4'096;
 

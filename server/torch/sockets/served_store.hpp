@@ -1,5 +1,5 @@
-// A TCPStore with its listening socket and its clients' sockets. Used by torch_server on the store
-// thread.
+// A TCPStore with its listening socket and its clients' sockets. Used by torch_server, only on the
+// store thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -34,9 +34,9 @@ class served_store : public std::enable_shared_from_this<served_store> {
 
   /// Accepts connections until `close`.
   void start();
-  /// Adds a connection that the caller has authorized and whose rank is known.
+  /// Adds a connection that the caller has authorized, and whose rank is known.
   void adopt(file_descriptor socket, std::string peer, std::uint32_t rank);
-  /// Stops accepting and closes all connections. Their tasks end later.
+  /// Stops accepting and closes all connections. The connections' tasks end later.
   void close();
   torch::tcp_store& tcp_store() { return tcp_store_; }
 

@@ -23,12 +23,12 @@ struct torch_server::state {
   torch_server_options const options;
   asio::io_context context{1};
   serving all;
-  std::map<std::uint64_t, std::shared_ptr<served_store>> stores;  // store thread
-  std::map<std::uint64_t, std::string> addresses;                 // engine thread
-  std::set<std::uint64_t> carried;                                // engine thread
+  std::map<std::uint64_t, std::shared_ptr<served_store>> stores;  // used only on the store thread
+  std::map<std::uint64_t, std::string> addresses;                 // used only on the engine thread
+  std::set<std::uint64_t> carried;                                // used only on the engine thread
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
-  bool stopped = false;  // engine thread
+  bool stopped = false;  // used only on the engine thread
 };
 
 torch_server::torch_server(torch_server_options options)

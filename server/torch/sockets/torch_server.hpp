@@ -1,10 +1,10 @@
 // Serves the TCPStores of clusters. One thread owns all stores and sockets, because switching
 // threads takes longer than a call.
 //
-// Owned by the composition root. Engine thread unless stated otherwise; any thread before it runs.
-// When a store reaches its connection limit (`torch::limits`), it stops accepting, and clients wait
-// in the backlog. Silent connections are kept open: torch 1.13 has a second, silent connection and
-// busy-loops if it is closed.
+// Owned by the composition root. Unless stated otherwise, used on the engine thread, or on any
+// thread before the engine runs. When a store reaches its connection limit (`torch::limits`), it
+// stops accepting, and clients wait in the backlog. Silent connections are kept open: torch 1.13
+// has a second, silent connection and busy-loops if this connection is closed.
 #pragma once
 
 #include <functional>
@@ -27,11 +27,11 @@ struct store_incident {
 struct torch_server_options {
   torch::limits limits;
   std::string address = "127.0.0.1";
-  /// Clients from other networks are disconnected immediately.
+  /// Clients outside these networks are disconnected immediately.
   std::vector<muster::server::network> from;
   // Called on any thread.
   std::function<core::time_point()> now;
-  // The following functions are called on the store thread.
+  // Called on the store thread, like the functions that follow.
   std::function<void(store_incident)> tell = [](store_incident const&) {};
   std::function<void()> out_of_descriptors = [] {};
   std::function<void(std::string const& what)> failed = [](std::string const&) {};
@@ -40,7 +40,7 @@ struct torch_server_options {
 /// A program's store. It has no port; workers forward their ranks' connections to it.
 struct carried_store {
   std::string name;
-  std::uint32_t ranks = 0;  // expected ranks; 0 if unknown
+  std::uint32_t ranks = 0;  // number of expected ranks; 0 if unknown
   numbering early = numbering::a;
 };
 
@@ -58,12 +58,12 @@ class torch_server final : public torch_stores {
   void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) override;
 
   void begin(std::uint64_t cluster, carried_store const& what);
-  /// Connects a client, such as "10.0.0.3:4711", of this rank to a program's store, which is
-  /// created if necessary. Errors: RESOURCE_EXHAUSTED if no descriptor or port is free.
+  /// Connects a client, such as "10.0.0.3:4711", of this rank to a program's store. Creates the
+  /// store if necessary. Returns RESOURCE_EXHAUSTED if no descriptor or port is free.
   muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
                                        std::string peer, std::uint32_t rank);
 
-  /// Starts accepting. Called once.
+  /// Starts accepting connections. Must be called once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);
   /// Closes all stores and connections, and ends the thread. Idempotent.
   void stop();

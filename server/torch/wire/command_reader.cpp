@@ -1,10 +1,11 @@
-// Parsing resumes where the last input ended, so receiving a command byte by byte costs no more.
+// Parsing resumes where the last input ended, so receiving a command byte by byte takes no more
+// processor time.
 #include "server/torch/wire/command_reader.hpp"
 
 namespace muster::torch {
 namespace {
 
-// Larger buffers are freed after use.
+// Buffers larger than this are freed after use.
 constexpr std::size_t idle_bytes = 4'096;
 constexpr std::size_t idle_spans = 64;
 
@@ -51,8 +52,8 @@ std::uint64_t command_reader::take_number(unsigned bytes) {
   return n;
 }
 
-// Byte 0 is SET of an early client, followed by a key length. As a key length, the magic number
-// would exceed every limit.
+// Byte 0 is the command SET of an early client, followed by a key length. As a key length, the
+// magic number would exceed every limit.
 muster::result<bool> command_reader::recognise() {
   if (!has(1)) return false;
   if (input_[from_] == 0) {

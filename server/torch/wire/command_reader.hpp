@@ -1,8 +1,8 @@
 // Splits a client's byte stream into commands. Detects from the first bytes which numbering of
 // command codes the client uses.
 //
-// Owned by the connection; used on its thread. Pure. Lengths are checked against `limits` before
-// memory is allocated.
+// Owned by the connection; used only on the connection's thread. Pure. Lengths are checked against
+// `limits` before memory is allocated.
 #pragma once
 
 #include <string>
@@ -23,17 +23,17 @@ struct command {
 
 class command_reader {
  public:
-  /// @param early Command numbering of clients that do not announce it.
+  /// @param early Command numbering of clients that do not announce their numbering.
   /// REQUIRES: `l` outlives the reader.
   command_reader(limits const& l, numbering early) : limits_(&l), numbering_(early) {}
 
   /// REQUIRES: `bytes` is valid until `keep`.
   void feed(std::string_view bytes);
   /// Reads the next command, whose words are valid until the next call. Returns false if the
-  /// command is incomplete. Errors: INVALID_ARGUMENT for an invalid command; the reader must not be
+  /// command is incomplete. Returns INVALID_ARGUMENT for an invalid command; the reader must not be
   /// used afterwards.
   muster::result<bool> next(command& c);
-  /// Stores the remaining input. Called after the last `next` of a feed.
+  /// Stores the remaining input. Must be called after the last `next` of a feed.
   void keep();
 
   numbering speaks() const { return numbering_; }
@@ -63,7 +63,7 @@ class command_reader {
   std::string_view input_;
   std::size_t from_ = 0;
 
-  // State of the current command. Positions are relative to its start.
+  // State of the current command. Positions are relative to the command's start.
   std::size_t at_ = 0;
   bool begun_ = false;
   op what_{};

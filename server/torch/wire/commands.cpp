@@ -10,7 +10,8 @@ constexpr std::string_view names[] = {
     "GETNUMKEYS", "WATCH_KEY",  "DELETE_KEY",  "APPEND",    "MULTI_GET", "MULTI_SET", "CANCEL_WAIT",
     "PING",       "QUEUE_PUSH", "QUEUE_POP",   "QUEUE_LEN", "LIST_KEYS", "BARRIER"};
 
-// Operations by command byte. In `a`, entries beyond 8 occur in versions between releases.
+// Operations, indexed by command byte. In `a`, entries beyond 8 occur only in versions between
+// releases.
 constexpr std::array of_a = {op::set,        op::compare_set, op::get,        op::add,
                              op::check,      op::wait,        op::count_keys, op::watch,
                              op::delete_key, op::append,      op::multi_get,  op::multi_set,

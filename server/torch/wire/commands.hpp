@@ -1,8 +1,9 @@
-// Commands of torch's TCPStore and their numbers, which differ by version. Pure data.
+// Commands of torch's TCPStore and their numbers, which differ between versions. Pure data.
+// Numberings:
 //
-//   numbering a   torch 1.13 and 2.0
-//   numbering b   torch 2.1
-//   numbering c   torch 2.2 and later, which announce it by their first command
+//   a   torch 1.13 and 2.0
+//   b   torch 2.1
+//   c   torch 2.2 and later, which announce it by their first command
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ struct shape {
 };
 shape shape_of(op what);
 
-/// Returns nothing if the numbering has no such command.
+/// Returns the command with this byte, or nothing if the numbering has no such command.
 std::optional<op> command_of(numbering n, std::uint8_t byte);
 
 inline constexpr std::uint32_t magic = 0x3C85F7CE;
