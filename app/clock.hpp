@@ -19,8 +19,8 @@ class anchored_clock {
     if (stands_at_) return *stands_at_;
     return wall_ + std::chrono::floor<core::duration>(steady::now() - start_);
   }
-  /// Returns the steady time of `t`, for timers. The result is at most a year after the start,
-  /// because `never` would overflow.
+  /// Returns the steady time of `t`, for timers. Limited to a year after the start, because `never`
+  /// would overflow.
   std::chrono::steady_clock::time_point to_steady(core::time_point t) const {
     if (stands_at_) return start_ + (t > *stands_at_ ? a_year : steady::duration{});
     auto const ahead = std::min<core::duration>(t - wall_, a_year);

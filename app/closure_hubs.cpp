@@ -78,9 +78,8 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
   return main == cluster_id{} ? found : main;
 }
 
-// Returns the configuration of a cluster. Reduces a default grace period that is not below the
-// heartbeat timeout. Declares the tasks that functions can report as lost, unless a resolver can
-// change the tasks.
+// Reduces a default grace period that is not below the heartbeat timeout. Declares the tasks that
+// functions can report as lost, unless a resolver can change the tasks.
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = engine_.config.core;
   core.spill = !engine_.config.spill_dir.empty();
@@ -112,7 +111,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
-      // The blob's name is registered by the time this function runs.
+      // The blob's name is registered by then.
       engine_.context().post([this, id = m.closure] { blobs_.copy(id); });
       return true;
     });

@@ -40,8 +40,7 @@ void warn_of_gaps(cluster_source const& source, cluster_spec const& found) {
           source.declaration.name, job, found.num_tasks(job), found.job(job).rbegin()->first);
 }
 
-/// Waits for the first answer. If a stop signal arrives first, sets `signal` to its name and
-/// returns nullopt.
+/// If a stop signal arrives first, sets `signal` to its name and returns nullopt.
 std::optional<cluster_spec> first_answer(cluster_source const& source,
                                          std::optional<std::string>& signal) {
   using clock = std::chrono::steady_clock;

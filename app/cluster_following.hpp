@@ -16,8 +16,7 @@
 namespace muster::server {
 
 /// Returns the cluster to declare for a resolver's result: nonempty jobs, sorted by name. A job
-/// with gaps is as large as its highest index requires. Returns INVALID_ARGUMENT, with the field in
-/// the message, for an invalid result.
+/// with gaps is as large as its highest index requires. Returns INVALID_ARGUMENT with the field.
 muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
                                                           cluster_spec const& found);
 
@@ -28,7 +27,7 @@ struct first_answers {
   std::optional<std::string> stopped_by;
 };
 
-/// Queries the sources. Call this on the main thread, with stop signals blocked.
+/// Call this on the main thread, with stop signals blocked.
 /// @throws start_error if an answer is malformed or does not arrive in time
 first_answers ask_sources(std::vector<cluster_source> const& sources);
 

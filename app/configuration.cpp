@@ -145,7 +145,7 @@ std::string problem_with_torch(configuration const& c) {
   return {};
 }
 
-// A server that other machines can reach needs stored tokens or an explicit --insecure.
+// Reachable servers need stored tokens or an explicit --insecure.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
     if (where->is_loopback() || c.insecure) continue;

@@ -1,5 +1,5 @@
-// Settings of `muster serve`. Plain data: the command line sets the values before the start, and
-// they are read-only afterwards.
+// Settings of `muster serve`. Plain data, set by the command line before the start and read-only
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -37,31 +37,30 @@ struct endpoint {
 };
 
 /// Parses "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback) or ":80" (all interfaces).
-/// Returns INVALID_ARGUMENT, with a one-line message that contains the fix, for other texts.
+/// Returns INVALID_ARGUMENT, with the fix in the message, for other texts.
 muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
-/// Range of ports. If both are 0, the system selects ports.
+/// If both are 0, the system selects ports.
 struct port_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
   bool operator==(port_range const&) const = default;
 };
-/// Parses a range such as "9000-9009". Returns INVALID_ARGUMENT, with a one-line message that
-/// contains the fix, for other texts.
+/// Parses a range such as "9000-9009". Returns INVALID_ARGUMENT, with the fix in the message, for
+/// other texts.
 muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
 enum class auth_mode {
-  // Authentication is required if the server has tokens, or if other machines can reach it and
-  // `insecure` is not set.
+  // Required if the server has tokens, or is reachable from other machines without `insecure`.
   automatic,
   on,
   off,
 };
 
-/// A store that several servers share. Only one of the servers is active.
+/// A store that several servers share. Only one server is active.
 struct shared_store {
   std::optional<journal::etcd::address> where;  // nullopt if there is no etcd store
   std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
@@ -112,7 +111,7 @@ struct history_settings {
 struct life_settings {
   std::filesystem::path ready_file;
   bool supervise = false;  // run under a supervisor that restarts the server
-  /// Time limit for stopping. Work that is not finished by then is abandoned.
+  /// Time limit for stopping. Remaining work is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };
 
@@ -152,7 +151,6 @@ struct configuration {
   /// Returns whether acknowledged changes survive the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }
   bool is_read_only() const { return !history.shown.empty(); }
-  /// Returns the directory of the history, or an empty path without a history.
   std::filesystem::path history_directory() const {
     if (!history.directory.empty()) return history.directory;
     auto const& in = is_read_only() ? history.shown : data_dir;

@@ -27,7 +27,6 @@ std::string mib(std::uint64_t bytes) {
 
 }  // namespace
 
-// Reads all data before it changes any.
 muster::status data_directory::begin(std::string const& version, coordination_hub& into) {
   auto const begun = std::chrono::steady_clock::now();
   auto const format = journal::read_format(*store_);

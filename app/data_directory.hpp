@@ -1,6 +1,5 @@
 // `--data-dir` or `--store`: data of earlier processes, this process's journal, and the requests
-// that wait for the journal. Owned by the app. Used on the engine thread, or on any thread before
-// the engine runs.
+// that wait for the journal. Owned by the app. Used only on the engine thread once it runs.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +13,9 @@
 namespace muster::server {
 
 struct directory_dependencies {
-  /// Returns the time if the server is still allowed to answer, as for the hubs.
+  /// Returns the time if the server may still answer, as for the hubs.
   std::function<core::time_point()> now;
-  /// Posts a function. Thread-safe.
+  /// Thread-safe.
   std::function<void(std::function<void()>)> post;
   std::function<void(log_event const&)> tell;
 };
@@ -42,7 +41,7 @@ class data_directory {
   void start(journal::journal_options o);
   /// Connects a hub: its changes are written here, and its requests wait in the common queue.
   void attach_to(coordination_dependencies& hub);
-  /// Connects a hub. An empty `cluster` means the main cluster.
+  /// An empty `cluster` means the main cluster.
   void attach_to(hub_dependencies& hub, std::string const& cluster);
   /// Writes a batch of facts that journal::encode accepts; commits_ counts the batch.
   /// @pre start() was called.
@@ -70,11 +69,10 @@ class data_directory {
   muster::status refusal() const;
   /// @pre start() was called.
   store_view view() const;
-  /// Writes pending changes. No change may be written afterwards. Has no effect if the directory is
-  /// not open. Call this on the main thread.
+  /// Writes pending changes; no change may follow. Has no effect if not open. Call this on the main
+  /// thread.
   void stop();
-  /// Answers requests that are still waiting with the outcome of their changes. Must be called
-  /// after stop().
+  /// Answers the requests that still wait. Must be called after stop().
   void answer_waiting_requests();
 
  private:

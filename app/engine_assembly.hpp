@@ -25,7 +25,7 @@ class engine_assembly {
  public:
   explicit engine_assembly(configuration const& c);
 
-  // Members that are thread-safe.
+  // Thread-safe members.
   configuration const& config;
   anchored_clock const clock;
   std::uint64_t const incarnation = random_64();
@@ -34,15 +34,15 @@ class engine_assembly {
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
-  /// Starts the engine thread. Must be called once.
+  /// Must be called once.
   void start();
-  /// Runs `work` on the engine thread and waits for it to return.
+  /// Runs `work` on the engine thread and waits for it.
   /// @pre The thread is running.
   void carry_out(std::function<void()> work);
-  /// Runs the last task, closes the context and joins the thread. Must be called once.
+  /// Runs the last task, closes the context and joins the thread. Called once.
   void finish(std::function<coro::task<void>()> last);
 
-  // The following functions are called on the engine thread, or before it runs.
+  // Used only on the engine thread once it runs.
   event_log& events() { return events_; }
   void feed(log_event const& n) { events_.add(clock.now(), n); }
   void add_log_event(log_event const& n);

@@ -78,7 +78,7 @@ class line_formatter : public spdlog::formatter {
   std::unique_ptr<formatter> clone() const override { return std::make_unique<line_formatter>(); }
 };
 
-// Logs gRPC's messages at the debug level, because they are written for gRPC's developers.
+// gRPC's messages are written for its developers.
 void log_of_grpc(gpr_log_func_args* line) {
   spdlog::debug("grpc: {}", line->message);
 }

@@ -11,7 +11,7 @@ void tell(bool warning, std::string const& line) {
   spdlog::log(warning ? spdlog::level::warn : spdlog::level::info, "TLS: {}", line);
 }
 
-// Invalid networks are ignored here, because problem_with has already reported them.
+// problem_with has already reported invalid networks.
 net::proxy_rules rules_from(configuration const& c) {
   net::proxy_rules rules;
   rules.complain = [](std::string const& line) { spdlog::warn("{}", line); };

@@ -21,7 +21,7 @@ class perimeter {
 
   net::service_manager& manager() { return manager_; }
   net::proxy_rules const& relays() const { return relays_; }
-  /// Returns the TLS files, or null without TLS.
+  /// Returns null without TLS.
   net::tls_files const* tls() const { return files_ ? &*files_ : nullptr; }
   /// Returns a function to call whenever no descriptor is left.
   std::function<void()> out_of_descriptors() {

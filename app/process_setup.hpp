@@ -1,5 +1,5 @@
 // Process-wide settings of the server: stop signals, file limits, randomness, and a watchdog for
-// stopping. Functions for signals must be called on the main thread.
+// stopping. Signal functions: call them on the main thread.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace muster::server {
 /// @pre No thread has been started.
 void hold_stop_signals();
 std::string wait_for_stop_signal();
-/// Waits for a stop signal and returns its name, or nullopt if no signal arrives.
+/// Returns the signal's name, or nullopt if no signal arrives.
 std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
 /// Makes wait_for_stop_signal return. Thread-safe.
 void request_stop();
@@ -27,8 +27,8 @@ void exit_on_next_stop_signal();
 /// Raises the soft limit of open files to the hard limit, because each worker needs a descriptor.
 std::uint64_t raise_file_limit();
 std::uint64_t file_limit();
-/// Limits the number of connections of one kind to a share of the descriptors, so that the
-/// remaining descriptors are available to other kinds.
+/// Limits connections of one kind to a share of the descriptors, so that other kinds can use the
+/// rest.
 std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
 
 /// Starts a thread with a name of at most 15 characters, for `top -H` and debuggers.

@@ -16,10 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// How often a standby checks who is the leader.
 constexpr auto look_every = 150ms;
 constexpr auto signal_check_interval = 10ms;
-// Limit for etcd's first answer.
 constexpr auto patience_at_start = 5s;
 // Delay after this server has resigned because no etcd member had recent data. During the delay,
 // another server can become the leader and reach another member.

@@ -1,6 +1,5 @@
-// State of the process before it serves, and whether it is allowed to answer. Determines how HTTP
-// answers until the server serves. With `--store`, waits for leadership. Owned by the app; outlives
-// the objects that use it.
+// State of the process before it serves, and whether it may answer. Determines how HTTP answers
+// until then. With `--store`, waits for leadership. Owned by the app; outlives its users.
 #pragma once
 
 #include <chrono>
@@ -33,7 +32,7 @@ class standby {
   /// Makes HTTP report that the server is reading `what`.
   void reading(std::string what);
   void serving();
-  /// Ends the process if it is no longer allowed to answer; see leadership::check.
+  /// Ends the process if it may no longer answer; see leadership::check.
   void check() const {
     if (leadership_) leadership_->check();
   }
@@ -46,7 +45,7 @@ class standby {
   /// @param http HTTP address.
   /// @throws start_error if etcd refuses, or does not answer at startup
   bool wait_to_lead(std::string const& http, net::service_manager& manager);
-  /// Returns the store in etcd, with data as recent as the leadership. Must be called once.
+  /// Returns the store in etcd, with data as recent as the leadership. Called once.
   /// @pre wait_to_lead returned true, with `--store`.
   std::unique_ptr<journal::store> take_store() { return std::move(store_); }
   /// Gives up leadership, so that the next server can take over immediately. No request is answered

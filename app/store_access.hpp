@@ -6,8 +6,7 @@
 
 namespace muster::server {
 
-/// Reads the files. Returns FAILED_PRECONDITION, with a one-line message that contains the flag, if
-/// a file is unreadable.
+/// Reads the files. Returns FAILED_PRECONDITION with the flag if a file is unreadable.
 /// @pre `s.where` is set.
 muster::result<journal::etcd::access> access_to(shared_store const& s);
 

@@ -188,8 +188,8 @@ void store_assembly::reference_blobs(core::restored_job const& job) {
   }
 }
 
-// Polls programs for the uploads that they refer to, so that these uploads are kept, regardless of
-// the programs' origin.
+// Polls programs for referenced uploads, so that these uploads are kept regardless of the programs'
+// origin.
 void store_assembly::keep_uploads() {
   std::set<std::string> named;
   pools().for_each([&](hub& h) {
@@ -233,8 +233,7 @@ void store_assembly::watch_blobs() {
       [this] { watch_blobs(); });
 }
 
-// Recomputes a lost value. The reply is ignored, because the reader of the value polls for its
-// bytes.
+// Recomputes a lost value. The reply is ignored, because the value's reader polls for its bytes.
 void store_assembly::recompute(core::closure_id id) {
   core::await_value e;
   e.closure = id;

@@ -1,6 +1,6 @@
 // Storage of the server: leadership, the coordination hub with its timer, the closures' hubs, the
-// data directory or store, spilled values, and blobs. Owned by the composition root. Unless stated
-// otherwise, used on the engine thread, or on any thread before the engine runs.
+// data directory or store, spilled values, and blobs. Owned by the composition root. Used only on
+// the engine thread once it runs, unless stated otherwise.
 #pragma once
 
 #include "app/closure_hubs.hpp"
@@ -20,7 +20,6 @@ class store_assembly {
   store_assembly(engine_assembly& engine, bool sockets_held);
 
   standby& leadership() { return leadership_; }
-  /// Returns the data directory, which is open between begin() and finish_journal().
   data_directory& data() { return data_; }
   coordination_hub& coordination() { return coordination_; }
   server::pools& pools() { return hubs_.pools(); }
@@ -30,21 +29,21 @@ class store_assembly {
   /// Restores the data directory, then declares the configured clusters.
   /// @throws start_error like data_directory, or if a declaration is invalid
   void begin(std::string const& version);
-  /// Sets the function that describes the history. Must be called before the engine runs.
+  /// Must be called before the engine runs.
   void describe_history(std::function<std::optional<store_view::kept_history>()> by) {
     history_ = std::move(by);
   }
   /// Opens spill and blob files. Must be called after begin(), before the engine runs.
-  /// @throws start_error if a file cannot be opened
+  /// @throws start_error
   void open_files();
-  /// Removes unreferenced blobs every second. Removes them more often while workers hold blobs or
-  /// have recently held blobs.
+  /// Removes unreferenced blobs every second, and more often while workers hold blobs or recently
+  /// did.
   /// @pre The files are open.
   void watch_blobs();
   /// @pre The data directory and the files are open.
   void restore_jobs();
-  /// Writes pending changes and answers the requests that wait for them. Call this on the main
-  /// thread, while the engine is running and no state changes.
+  /// Writes pending changes and answers their requests. Call this on the main thread while the
+  /// engine is running and no state changes.
   void finish_journal();
   /// Abandons pending file writes. Call this on the main thread, after the last request was
   /// answered.

@@ -180,8 +180,7 @@ class supervisor {
     ::_exit(127);
   }
 
-  // No deadline is needed: a server runs indefinitely, and stopping has its own limit
-  // (--stop-timeout).
+  // No deadline: a server runs indefinitely, and stopping has its own limit (--stop-timeout).
   int wait_for_end() {
     for (;;) {
       int status = 0;
@@ -194,7 +193,7 @@ class supervisor {
     }
   }
 
-  // Waits up to `limit`. Returns whether the supervisor must stop.
+  // Returns whether to stop.
   bool wait(std::chrono::milliseconds limit) {
     auto const end = clock::now() + limit;
     bool happened = false;

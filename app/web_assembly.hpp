@@ -27,12 +27,12 @@ class web_assembly {
                webhook_sender* webhooks);
 
   /// Listens, starts the thread, which first answers 503, and returns "host:port".
-  /// @throws start_error if the address cannot be used
+  /// @throws start_error
   std::string start();
   web::engine_gateway& gateway() { return gateway_; }
-  /// Ends everything that uses this token. Thread-safe.
+  /// Thread-safe.
   void end_all_of(std::string const& token) { server_.end_all_of(token); }
-  /// Stops the server. Requests in progress have `grace` to finish.
+  /// Requests in progress have `grace` to finish.
   /// @pre start() was called.
   void stop(std::chrono::milliseconds grace);
 

@@ -1,6 +1,5 @@
 // The gRPC part of the server: the main port, the clusters' ports, and their services. Owned by the
-// composition root. Unless stated otherwise, used on the engine thread, or on any thread before the
-// engine runs.
+// composition root. Used only on the engine thread once it runs, unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -30,7 +29,7 @@ class wire_assembly {
   connection_counts connections();
 
   /// Opens and logs all ports. Returns the main address.
-  /// @throws start_error if a port cannot be opened
+  /// @throws start_error
   endpoint open();
   /// Notifies clients that the server is stopping, and closes the clusters' ports.
   void close();

@@ -18,8 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds file_check_interval{1};
-// Interval of reports about floods. Closed clients can reconnect immediately, so each flood is not
-// reported separately.
+// Minimum interval between reports of floods, because closed clients can reconnect immediately.
 constexpr std::chrono::seconds flood_report_interval{10};
 
 // Creates the file so that other users can never read it.

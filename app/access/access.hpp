@@ -1,6 +1,6 @@
 // Determines at startup whether authentication is required and creates the first admin token. Loads
-// tokens from the data directory and --token-file into the gate. Owned by the app. Used on the
-// engine thread, or on any thread before the engine runs.
+// tokens from the data directory and --token-file into the gate. Owned by the app. Used only on the
+// engine thread once it runs.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace muster::server {
 class agent_networks {
  public:
   /// Parses NET, and CLUSTER=NET or CLUSTER= for clusters with their own networks. Accepts at most
-  /// 64 entries of each form. Returns INVALID_ARGUMENT with a one-line message on failure.
+  /// 64 entries of each form. Returns INVALID_ARGUMENT on failure.
   static muster::result<agent_networks> from(std::vector<std::string> const& words);
 
   /// Returns whether agents of any cluster are admitted from an address such as "10.0.0.3".
@@ -48,8 +48,7 @@ class access {
   /// Sets the authentication of calls. Reports connections that were closed because of resets, and
   /// addresses that open and close too many connections. `ports` must outlive the calls.
   void guard(net::accepting_server_options& o, cluster_ports const& ports);
-  /// Loads the tokens. Must be called after the data directory was opened, before requests are
-  /// served.
+  /// Must be called after the data directory was opened, before requests are served.
   /// @throws start_error if the token file is unreadable, or the first admin token cannot be stored
   void begin();
   agent_admission admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns whether a directory, such as /tmp, can contain files of other users. The access to such a
-// directory is not restricted; this server's files in the directory are private.
+// Returns whether a directory such as /tmp can contain other users' files. Such a directory is not
+// restricted; this server's files in it are private.
 bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
   if ((mode_of(directory) & S_ISVTX) != 0) return true;
   std::error_code error;
@@ -25,7 +25,7 @@ bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
          });
 }
 
-// Does not follow a symbolic link, because the link can lead to a directory of another owner.
+// A symbolic link can lead to another owner's directory.
 void close_blobs(fs::path const& directory) {
   std::error_code error;
   if (!fs::is_symlink(directory / blob_folder, error)) (void)make_private(directory / blob_folder);

@@ -18,8 +18,7 @@ constexpr auto every = 1s;
 constexpr auto machines_every = 5s;
 // Limits per write. The remaining data is written next time.
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
-// Numbers of records that are read at startup: one record per second, and the points that are shown
-// for each series.
+// Records to read at startup: one per second, and the points shown for each series.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
@@ -131,7 +130,7 @@ void history_keeper::read() {
   report_unreadable();
 }
 
-// Reports unreadable records again later, because later reads can find more damaged records.
+// Called repeatedly, because later reads can find more damaged records.
 void history_keeper::report_unreadable() {
   auto const rows = store_->facts().unreadable;
   if (rows == std::exchange(unreadable_reported_, rows)) return;

@@ -1,8 +1,7 @@
 // Writes listeners' records to the history store once per second, and restores them at startup:
 // events, charts, worker activity, machine statistics, output of existing jobs' closures, and
-// cluster runs.
-// Owned by the app. Unless stated otherwise, used on the engine thread, or on any thread before the
-// engine runs. History errors never stop the server and are logged once. The work per second is
+// cluster runs. Owned by the app. Used only on the engine thread once it runs, unless stated
+// otherwise. History errors never stop the server and are logged once. The work per second is
 // bounded (see history_keeper.cpp). The remaining data waits in the listeners, which have their own
 // limits.
 #pragma once
@@ -28,7 +27,6 @@ class history_keeper {
  public:
   history_keeper(engine_assembly& engine, store_assembly& store);
 
-  /// Opens the store, if a directory is configured, and restores its content.
   void restore();
   /// @pre restore() was called.
   void begin();

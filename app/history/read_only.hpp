@@ -1,5 +1,5 @@
-// Information about a stopped server's data directory that is needed before its history is shown.
-// Used only on the main thread.
+// Information about a stopped server's data directory, needed to show its history. Used only on the
+// main thread.
 #pragma once
 
 #include <filesystem>

@@ -21,14 +21,13 @@ class torch_assembly {
   virtual torch::torch_stores* stores() = 0;
 
   /// Listens for the known clusters and logs their addresses.
-  /// @throws start_error if an address cannot be used
+  /// @throws start_error
   virtual void open() = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
 };
 
-/// Creates the TCPStores. In a build without TCPStores, open() of the result rejects all TCPStore
-/// settings.
+/// In a build without TCPStores, open() of the result rejects all TCPStore settings.
 /// @pre All arguments outlive the result.
 std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
                                                     store_assembly& store, tunnel_service& tunnels);

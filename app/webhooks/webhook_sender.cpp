@@ -35,7 +35,7 @@ bool is_final(unsigned status) {
   return status < 500 && status != 408 && status != 429;
 }
 
-// Hides the path of the URL, which can be a secret.
+// Hides the path, which can be a secret.
 std::string without(std::string const& url, std::string text) {
   for (auto at = text.find(url); at != std::string::npos; at = text.find(url))
     text.replace(at, url.size(), shown_url(url));

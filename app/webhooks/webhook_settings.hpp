@@ -17,12 +17,11 @@ struct webhook_settings {
   std::filesystem::path ca;  // trusted CAs; if empty, the system's CAs
 };
 
-/// Returns the problem with the settings, or an empty string. `insecure` allows the server to send
-/// plaintext to other machines.
+/// Returns the problem with the settings, or an empty string. `insecure` allows plaintext to other
+/// machines.
 std::string problem_with(webhook_settings const& s, bool insecure);
 
-/// Returns a URL for messages, such as "https://hooks.example/…". The path is left out, because it
-/// can be a secret.
+/// Returns "https://hooks.example/…" for messages, because the path can be a secret.
 std::string shown_url(std::string const& url);
 
 }  // namespace muster::server

@@ -24,8 +24,8 @@ inline std::string reason_of(int error) {
   return std::generic_category().message(error);
 }
 
-/// Returns the status of a failed operation on `path`. If the disk is full, returns no_room with
-/// the free space, otherwise INTERNAL with the message "path: what: why".
+/// Returns the status of a failed operation on `path`: no_room with the free space if the disk is
+/// full, otherwise INTERNAL with "path: operation: reason".
 inline muster::status disk_error(std::filesystem::path const& path, int error,
                                  std::string const& what = {}) {
   if (is_full(error)) {
@@ -43,8 +43,7 @@ inline muster::status disk_error(std::filesystem::path const& path, int error,
 class open_file {
  public:
   open_file() = default;
-  /// Opens a file. A new file is accessible only to its owner. On failure, the object is false and
-  /// errno is set.
+  /// A new file is accessible only to its owner. On failure, the object is false and errno is set.
   open_file(std::filesystem::path const& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
   open_file(open_file&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
@@ -80,8 +79,7 @@ class open_file {
     return static_cast<std::int64_t>(got);
   }
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
-  /// Closes the file. Check the result, because a full disk may be reported only when the file is
-  /// closed.
+  /// Closes the file. Check the result, which can report a full disk.
   int close() {
     auto const fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;

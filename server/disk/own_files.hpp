@@ -17,7 +17,7 @@ namespace muster::server {
 
 /// Folder below --data-dir or --spill-dir that contains one file per blob, named after the blob.
 constexpr auto blob_folder = "blobs";
-/// Prefix of the files in --spill-dir that contain values.
+/// Prefix of value files in --spill-dir.
 constexpr std::string_view value_files = "muster-values-";
 
 /// Returns whether the name is a SHA-256 in lower-case hexadecimal digits.
@@ -68,7 +68,7 @@ class own_files {
   unfinished begin(std::string_view name) const { return unfinished(path_of(name)); }
   /// Renames a complete file to `name`, and replaces an existing file with this name.
   int keep(unfinished& u, std::string_view name) const;
-  /// Fills `into` with the bytes from `offset` on. Returns EIO also if the file is too short.
+  /// Fills `into` from `offset` on. Returns EIO also if the file is too short.
   int read(std::string_view name, std::uint64_t offset, std::string& into) const;
   void remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 

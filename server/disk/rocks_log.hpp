@@ -1,6 +1,6 @@
-// Writes RocksDB's diagnostics to the file LOG in its directory. If a line cannot be written, it is
-// dropped. RocksDB's own logger would instead abort the process if it continued after a failed
-// write, for example on a full disk. Thread-safe. LOG and LOG.old are limited to `bytes_max` each.
+// Writes RocksDB's diagnostics to the file LOG in its directory. Lines that cannot be written are
+// dropped: RocksDB's own logger aborts the process if it continues after a failed write, for
+// example on a full disk. Thread-safe. LOG and LOG.old are limited to `bytes_max` each.
 #pragma once
 
 #include <rocksdb/env.h>

@@ -18,8 +18,7 @@ constexpr std::uint64_t wakeups_by_signals = 2;  // stack sampling sends one sig
 
 constexpr duration every_min = 250ms, every_max = 15s, between_max = 5s;
 
-// Returns whether a counter changed by more than noise. A decrease also counts, because it means
-// that a process exited.
+// Returns whether a counter changed by more than noise. A decrease means that a process exited.
 bool much(std::uint64_t is, std::uint64_t was, std::uint64_t noise, std::uint64_t each_second,
           duration over) {
   auto const ms = static_cast<std::uint64_t>(

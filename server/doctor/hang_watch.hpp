@@ -11,8 +11,8 @@
 // or runs an endless loop. The program moves while any training rank works or all training ranks
 // spin. A late barrier is examined separately. A working rank is never named.
 //
-// Pure: callers pass the time. Owned by the code that watches programs, which uses it on one
-// thread. Limits: hang::waiting_shown, and text_bytes_max for each stack.
+// Pure: callers pass the time. Owned by the code that watches programs, used on one thread. Limits:
+// hang::waiting_shown, and text_bytes_max for each stack.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ enum class hang_change : std::uint8_t { none, found, over };
 
 class hang_watch {
  public:
-  /// Maximum length of a stack. Longer stacks are truncated.
+  /// Longer stacks are truncated.
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
   /// A barrier or step is late when it takes this many times as long as usual.
   static constexpr int late_times = 10;
@@ -92,8 +92,7 @@ class hang_watch {
   answer looked(time_point now, look l);
   hang_change stacks(time_point now, std::vector<rank_stack> all);
 
-  /// Returns the verdict, or nothing while the program moves. The caller fills in `task` and
-  /// `host`.
+  /// Returns nothing while the program moves. The caller fills in `task` and `host`.
   std::optional<core::hang> const& found() const { return found_; }
   std::vector<std::uint32_t> const& waiting() const { return waiting_; }
 
@@ -103,12 +102,12 @@ class hang_watch {
     // Whether the first thread slept without a wake-up between the last two observations.
     bool still = false;
     bool spins = false;
-    int in_kernel = 0;  // number of consecutive observations in the kernel
+    int in_kernel = 0;  // consecutive observations in the kernel
     rank_vitals last{};
     time_point seen{}, moved{};
     std::string stack{}, process{};
     std::string
-        // Native stack while spinning. The stack is only displayed, because it differs each time.
+        // Native stack while spinning; only displayed, because it differs each time.
         spun{};
   };
   using ranks = std::vector<std::uint32_t>;
@@ -129,11 +128,11 @@ class hang_watch {
   hang_change check_over();
   hang_change decide(time_point now, suspicion const& s);
   core::hang judged(suspicion const& s) const;
-  /// Returns the ranks in `among` whose stacks differ from the majority's stacks. Returns nothing
-  /// if there is no majority.
+  /// Returns the ranks in `among` whose stacks differ from the majority's, or nothing without a
+  /// majority.
   std::optional<ranks> odd_ones(ranks const& among) const;
-  /// Returns the ranks in `among` that are outside any collective operation, if other ranks are in
-  /// a collective operation.
+  /// Returns the ranks in `among` outside any collective operation, if other ranks are in a
+  /// collective operation.
   ranks outside_collective(ranks const& among) const;
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
@@ -155,13 +154,13 @@ class hang_watch {
 };
 
 /// Returns the library ("JAX", "torch", …) whose collective operation the main thread is waiting
-/// in. Returns an empty string if there is none. docs/programs.md lists the known frames.
+/// in, or an empty string. docs/programs.md lists the known frames.
 std::string_view collective_of(std::string_view stack);
-/// Returns the stack of the main thread, which is the last stack in the text.
+/// Returns the main thread's stack, which is the last in the text.
 std::string_view main_thread_of(std::string_view stack);
 /// Returns the main thread's current line, preferably outside the Python standard library and
 /// shared libraries: "/srv/train.py:12 in step", or "train in step(int)" without line numbers.
-/// Returns an empty string if the line is unknown.
+/// Returns an empty string if unknown.
 std::string line_of(std::string_view stack);
 
 }  // namespace muster::doctor

@@ -26,8 +26,8 @@ bool is_stopped(rank_vitals const& v) {
   return v.state == 'T' || v.state == 't';
 }
 
-// A rank that skipped a barrier, or left the barrier early, waits at another barrier for ranks that
-// wait for this rank. The smaller group is at fault. Groups of equal size are undecided.
+// A rank that skipped a barrier, or left it early, waits at another barrier for ranks that wait for
+// it. The smaller group is at fault. Groups of equal size are undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
                                 std::vector<std::uint32_t> const& alive) {
   for (auto const& other : all) {

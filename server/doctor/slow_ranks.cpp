@@ -10,8 +10,8 @@ namespace {
 // Minimum distance of a median from zero, in standard errors. Together with behind_min, this limit
 // makes false alarms rare although a program is checked repeatedly.
 constexpr double errors_min = 5;
-// Maximum drift of arrivals if ranks wait for each other. The drift is the shift between the first
-// and the second half, as a share of the variation of step times.
+// Maximum drift of arrivals if ranks wait for each other: the shift between the first and second
+// half, as a share of the variation of step times.
 constexpr double wander_max = 0.5;
 
 double median_of(std::vector<double>& all) {

@@ -33,14 +33,14 @@ struct slow_rank {
   bool operator==(slow_rank const&) const = default;
 };
 
-/// Minimum size of a group of similar ranks that are compared.
+/// Smaller groups of similar ranks are not compared.
 inline constexpr std::size_t peers_min = 4;
 /// Minimum delay of a chronically slow rank, as a share of a step, and minimum number of steps.
 inline constexpr double behind_min = 0.02;
 inline constexpr std::size_t steps_min = 50;
 /// A step is slow if it takes this many times as long as the steps of similar ranks.
 inline constexpr double odd_times = 3;
-/// Returns the slow ranks; the slowest comes first.
+/// Returns the slow ranks, slowest first.
 /// @param like indexed by rank: a number shared by ranks that are compared with each other
 /// @param blur maximum error of arrival times
 std::vector<slow_rank> slow_ranks(std::span<step_column const> columns,

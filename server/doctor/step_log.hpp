@@ -47,21 +47,20 @@ struct step_segment {
 
 /// Packs spans. REQUIRES: the spans of each rank are in order.
 std::string packed(std::vector<step_span> spans, core::time_point base);
-/// Calls `take` for each span in `bytes`. Stops at malformed data.
+/// Stops at malformed data.
 void unpack(std::string_view bytes, core::time_point base,
             std::function<void(step_span const&)> const& take);
 
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Size limit, enough for about 4 million steps. At the limit, the oldest segment is dropped.
+  /// Enough for about 4 million steps. At the limit, the oldest segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// Maximum number of open spans. At the limit, all open spans are packed.
+  /// At the limit, all open spans are packed.
   static constexpr std::size_t open_max = 16'384;
   /// Open spans older than this are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
-  /// A rank's consecutive steps shorter than short_step are combined, up to a total duration of
-  /// sum_max.
+  /// A rank's consecutive steps shorter than short_step are combined, up to sum_max in total.
   static constexpr core::duration short_step = std::chrono::milliseconds(20),
                                   sum_max = std::chrono::milliseconds(100);
 

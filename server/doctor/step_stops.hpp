@@ -40,7 +40,7 @@ struct stop_after {
 
 class step_stops {
  public:
-  /// Maximum number of concurrent agreements. Further agreements are refused.
+  /// Further concurrent agreements are refused.
   static constexpr std::size_t under_way_max = 64;
   /// Maximum number of remembered agreements. At the limit, the oldest agreement is dropped, and a
   /// worker that reconnects is not informed of it.
@@ -51,7 +51,7 @@ class step_stops {
   static constexpr core::duration patience = std::chrono::seconds(3);
 
   struct functions {
-    // Sends the request. Returns false if the worker is disconnected.
+    // Returns false if the worker is disconnected.
     std::function<bool(core::stream_id, hold_steps const&)> hold;
     std::function<void(core::stream_id, stop_after const&)> tell;
   };

@@ -28,7 +28,7 @@ struct step_report {
   std::uint64_t step = 0;
   core::duration at{};         // when `step` was reached, on the clock of `mark::at`
   std::vector<mark> marks{};   // newest steps since the last report, in order, including `step`
-  std::uint32_t left_out = 0;  // number of earlier steps that were omitted for lack of space
+  std::uint32_t left_out = 0;  // earlier steps omitted for lack of space
 };
 
 struct rank_place {
@@ -54,8 +54,8 @@ struct program_steps {
     // rank of the host was chronically slow.
     std::uint32_t attempts = 0, runs = 0;
   };
-  std::uint64_t least = 0, most = 0;  // minimum and maximum over ranks that have reported a step
-  std::uint32_t ranks = 0;            // number of ranks that have reported a step
+  std::uint64_t least = 0, most = 0;  // among ranks that have reported a step
+  std::uint32_t ranks = 0;            // ranks that have reported a step
   core::duration took{};
   std::vector<slow> slow_ones{};  // slowest first; at most slow_shown
 };
@@ -70,8 +70,7 @@ class step_table {
   static constexpr std::size_t steps_timed = 32;
   /// Maximum number of remembered hosts per program that were slow in earlier attempts.
   static constexpr std::size_t hosts_kept = 64;
-  /// Maximum number of remembered hosts that were slow in programs that have been removed. Further
-  /// hosts are ignored.
+  /// Maximum number of slow hosts to remember from removed programs. Further hosts are ignored.
   static constexpr std::size_t hosts_of_runs_kept = 1'024;
   static constexpr std::size_t slow_shown = 16;
 
@@ -83,19 +82,18 @@ class step_table {
   };
   /// Returns the places of all ranks, indexed by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Returns the steps of a report with their times. Omits a rank's first step, because its start
-  /// is unknown. Ignores earlier attempts and unknown ranks.
+  /// Returns the steps of a report with their times. Omits a rank's first step, whose start is
+  /// unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
 
-  /// Returns the rank's progress, or nothing if the rank has reported no step.
+  /// Returns nothing if the rank has reported no step.
   std::optional<rank_progress> progress(core::program_id program, std::uint32_t attempt,
                                         std::uint32_t rank) const;
   std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// Returns the steps of a program, or nothing if no rank has reported a step. Includes slow ranks
-  /// if `slow_ones` is set.
+  /// Returns nothing if no rank has reported a step. Includes slow ranks if `slow_ones` is set.
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
@@ -109,7 +107,7 @@ class step_table {
     bool said = false;
     core::duration pace{};  // time per step since the previous report; 0 if unknown
   };
-  /// Clock of a host. The offset to add is computed from the report with the minimum delay.
+  /// Offset to add to a host's clock, from the report with the minimum delay.
   struct clock {
     core::duration now{}, before{};
     core::time_point since{};

@@ -137,7 +137,7 @@ result<search_step> search_closures(history const& h, coordinator const& core,
   auto out = core.closures().search(q, from, within);
   if (!out) return out;
   if (owner) out->of += h.rows().all().size(*owner);
-  // The core may have dropped the name of a function that rows still use.
+  // The core may have dropped a function name that rows still use.
   if (owner && from.part == closure_cursor::records && out->next.part == closure_cursor::end)
     out->next = {closure_cursor::rows, 0};
   if (from.part == closure_cursor::records || from.part == closure_cursor::end) {

@@ -1,5 +1,5 @@
-// Views of closures. Uses the core's record of a closure, or otherwise the history's row. Each call
-// takes about 1 ms. Used only on the engine thread.
+// Views of closures, from the core's records or otherwise from the history's rows. Each call takes
+// about 1 ms. Used only on the engine thread.
 #pragma once
 
 #include "server/core/api/explanation.hpp"
@@ -9,8 +9,8 @@
 
 namespace muster::history {
 
-/// Returns a closure. `of` is the session whose rows are searched if the core has no record.
-/// Returns NOT_FOUND if there is neither a record nor a row.
+/// Searches the rows of session `of` if the core has no record. Returns NOT_FOUND if there is no
+/// row either.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,

@@ -45,7 +45,7 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// Restores a span from an earlier server process. The oldest span must be restored first.
+  /// Restores a span from an earlier server process. Spans must be restored oldest first.
   /// @pre No step has been folded.
   void restore(recorded_span const& s) {
     auto v = s.what;

@@ -1,6 +1,6 @@
 // Entries: one per job or session, per request, and per closure that has ended or that a worker has
-// returned. A job's entries are deleted with the job; a session's request is deleted when all
-// closures of the request are released.
+// returned. A job's entries are deleted with the job; a session's request is deleted when all its
+// closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Formats numbers without library functions for speed, because each ended or deleted closure needs
-// keys.
+// Hand-written for speed, because each ended or deleted closure needs keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];

@@ -56,7 +56,6 @@ struct encoder {
   }
 };
 
-// Calls `take(rest of the key, entry)` for each of a cluster's entries of one kind.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);

@@ -90,8 +90,8 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// Copies `from`. `directory` is the directory of `from`, or empty. If `judge` is set, a server must
-// be able to load `from`.
+// `directory` is the directory of `from`, or empty. If `judge` is set, a server must be able to
+// load `from`.
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();

@@ -153,8 +153,7 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
 }
 
 // Types that are stored as another type. `entry_of(value)` converts to the stored type.
-// `from_entry(entry, value)` converts back, and returns whether the numbers of the entry are in
-// range.
+// `from_entry(entry, value)` converts back and returns whether the entry's numbers are in range.
 template <class V>
 concept converted = requires(V const& v) {
   entry_of(v);
@@ -387,7 +386,7 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
-// Sets all fields to zeros or empty values, not to the defaults of the struct.
+// Sets all fields to zeros or empty values, not to the struct's defaults.
 template <core::described T>
 void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {

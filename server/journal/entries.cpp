@@ -39,8 +39,8 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-// Parses a message. Repairs texts that are not UTF-8, because Protobuf would reject the whole
-// message. Returns null if the message has other damage.
+// Repairs texts that are not UTF-8, because Protobuf would reject the whole message. Returns null
+// if the message has other damage.
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
   auto const size = static_cast<int>(value.size());
@@ -62,7 +62,7 @@ muster::result<wire::Format> read_format(store const& s) {
     readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
     return false;
   });
-  // Servers write the format entry first; copies write the format entry last.
+  // Servers write the format entry first; copies write it last.
   if (read.ok() && readable && f.version() == 0)
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;

@@ -17,7 +17,7 @@ namespace muster::server::journal {
 
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
-/// Reads the format entry. Returns version 0 if the store is empty.
+/// Returns version 0 if the store is empty.
 /// @return FAILED_PRECONDITION if the format entry is unreadable, or is missing in a store with
 ///   other entries
 muster::result<muster::journal::v1::Format> read_format(store const& s);
@@ -26,8 +26,8 @@ struct entry_kind {
   /// Prefix of the keys, followed by `\0`. The key "format" consists only of the tag.
   std::string_view tag;
   std::string_view name;
-  /// Names of the further parts of a key, separated by `\0`. The last part extends to the end of
-  /// the key. A part without a name must be empty.
+  /// Names of the key's further parts, separated by `\0`. The last part extends to the key's end. A
+  /// part without a name must be empty.
   std::vector<std::string_view> parts;
   google::protobuf::Message const& (*form)();
 };

@@ -13,7 +13,7 @@
 
 namespace muster::server::journal {
 
-// Each function appends the changes for these facts to `into`, in the order of the facts.
+// Each function appends the changes for these facts to `into`, in order.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,

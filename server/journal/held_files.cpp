@@ -13,8 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// Number of attempts. The set of files changes at most a few times per second; opening the files
-// takes milliseconds.
+// The set of files changes at most a few times per second; opening the files takes milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 

@@ -19,7 +19,7 @@ class held_file {
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// Reads bytes. Returns fewer than `n` bytes only at the end of the file, or -1 with errno set.
+  /// Returns fewer than `n` bytes only at the end of the file, or -1 with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
   }

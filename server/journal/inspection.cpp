@@ -19,7 +19,6 @@ muster::status problem(view const& of, code c, std::string const& what) {
   return {c, of.name() + ": " + what};
 }
 
-// Returns the printable beginning of a key, up to the first \0.
 std::string printable_prefix(std::string_view key) {
   std::string text;
   for (auto const c : key.substr(0, std::min<std::size_t>(key.find('\0'), 16)))

@@ -62,7 +62,7 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
 /// Entry of a closure that its client has released. The number of its state follows the last
 /// enumerator.
 constexpr std::string_view forgotten_entry = "\x08\x06";
-/// Returns whether the entry belongs to a released closure. Ignores fields of later versions.
+/// Ignores fields of later versions.
 inline bool is_forgotten(std::string_view bytes) {
   entry::reader fields(bytes);
   for (entry::item i; fields.next(i);)

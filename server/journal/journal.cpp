@@ -90,7 +90,7 @@ void journal::run() {
   std::unique_lock lock(mutex_);
   auto const something = [this] { return stopping_ || facts_.appended > facts_.durable; };
   for (;;) {
-    // Checks the disk while the journal is idle, because other programs can fill it.
+    // Other programs can fill the disk while the journal is idle.
     if (!facts_.disk_is_full && !store_->is_local()) {
       appended_.wait(lock, something);
     } else if (!appended_.wait_for(lock, space_check_interval, something)) {

@@ -34,7 +34,7 @@ struct journal_options {
 struct journal_stats {
   std::uint64_t appended = 0;
   std::uint64_t durable = 0;
-  std::uint64_t writes = 0;  ///< number of writes; each writes a whole queue
+  std::uint64_t writes = 0;  ///< each writes a whole queue
   std::uint64_t waiting_bytes = 0;
   /// Updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
@@ -55,7 +55,7 @@ class journal {
   journal(journal const&) = delete;
 
   // The following functions are thread-safe.
-  /// Adds a batch and returns its number; the first number is 1.
+  /// Returns the batch's number; the first number is 1.
   std::uint64_t append(std::vector<change> batch);
   bool full() const;
   journal_stats facts() const;

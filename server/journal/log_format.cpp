@@ -30,7 +30,7 @@ std::uint32_t extended(std::uint32_t crc, char c) {
   return table[(crc ^ byte(c)) & 0xff] ^ crc >> 8;
 }
 
-// RocksDB masks a checksum, because it also computes checksums of data that contains checksums.
+// RocksDB masks checksums because it computes checksums of data that contains checksums.
 std::uint32_t masked(std::uint32_t crc) {
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -54,7 +54,7 @@ bool has_checksum(std::string_view record, std::size_t at_least) {
 struct step {
   std::size_t bytes = 0;
   log_end::kind what = log_end::kind::whole;
-  bool goes_on = false;  // whether the record is a fragment that continues in the next block
+  bool goes_on = false;  // a fragment that continues in the next block
   std::size_t missing = 0;
 };
 
@@ -95,7 +95,7 @@ log_end walk_log(log_reader const& read, bool checksums) {
     while (!rest.empty()) {
       auto const at = begin + have - rest.size();
       if (all_zero(rest)) {
-        // The rest of a full block can be too short for a header.
+        // A full block's rest can be too short for a header.
         bool const filler = have == block_bytes && rest.size() < header_bytes;
         if (!filler && !zeros) zeros = at;
         break;

@@ -19,11 +19,10 @@ struct log_end {
   std::uint64_t missing = 0;  ///< minimum number of missing bytes; 0 if unknown
 };
 
-/// Reads the next bytes. Returns fewer than `n` bytes only at the end.
+/// Returns fewer than `n` bytes only at the end.
 using log_reader = std::function<std::size_t(char* into, std::size_t n)>;
 
-/// Visits all records of a log. To save time, `checksums` can be false if RocksDB will verify
-/// intact records later.
+/// `checksums` can be false to save time if RocksDB will verify intact records later.
 log_end walk_log(log_reader const& read, bool checksums = true);
 
 }  // namespace muster::server::journal

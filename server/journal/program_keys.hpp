@@ -10,8 +10,8 @@
 
 namespace muster::server::journal::program_keys {
 
-/// Kinds of a program's entries. There is one entry each for the submission, the state and the last
-/// placement, and one entry for each attempt, dead rank and attempt record.
+/// One entry each for the submission, the state and the last placement; one per attempt, dead rank
+/// and attempt record.
 enum class kind : char {
   submitted = 'g',
   course = 'h',

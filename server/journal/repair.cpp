@@ -126,7 +126,6 @@ class planner_of_repair {
     });
   }
 
-  // Calls `take(key, entry, in_range)` for each readable entry.
   template <class Entry, class Take>
   muster::status each(char kind, Take take) {
     return of_.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
@@ -301,7 +300,7 @@ class planner_of_repair {
   repair_plan plan_;
   std::unordered_set<std::string> unreadable_;
   std::map<core::session_id, job_entries> jobs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures with this ID
+  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // closures per ID
   std::unordered_set<std::uint32_t> places_;
   std::uint32_t chunks_ = 0;  // end of the chunks that contain used slots
   std::uint64_t epoch_ = 0;   // latest start that assigned an ID, before start numbers wrap around

@@ -28,7 +28,7 @@ struct repair_plan {
 
 /// Plans the repair of jobs, sessions and their closures:
 ///
-/// - If several closures have the same slot, the closure of the newest job keeps its ID. All other
+/// - Of several closures with the same slot, the newest job's closure keeps its ID. All other
 ///   closures, and closures without a slot, get unused IDs; references are updated.
 /// - States of closures that no request contains, and per-worker values without a session, are
 ///   removed.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t job_prefix_length = 19;  // length of `e\0`, sixteen digits and `\0`
 
-// Groups the closure entries of each job. An erased range must never start with such a prefix:
-// RocksDB 7.8 would confuse the insert hints of two tables and corrupt both tables.
+// Groups closure entries by job. An erased range must never start with such a prefix: RocksDB 7.8
+// would confuse the insert hints of two tables and corrupt both.
 class job_of_closure final : public rocksdb::SliceTransform {
  public:
   char const* Name() const override { return "muster.job_of_closure"; }
@@ -33,14 +33,14 @@ rocksdb::Options options() {
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   o.write_buffer_size = std::size_t{32} << 20;
   o.max_total_wal_size = std::size_t{128} << 20;
-  // One thread inserts the closures of a job nearly in order, so each search starts at the last
+  // One thread inserts a job's closures nearly in order, so each search starts at the last
   // position.
   o.memtable_insert_with_hint_prefix_extractor = std::make_shared<job_of_closure const>();
   o.allow_concurrent_memtable_write = false;
   o.max_open_files = 128;
   o.keep_log_file_num = 2;
   o.info_log_level = rocksdb::WARN_LEVEL;
-  // File checksums also cover the few bytes that the blocks' checksums do not cover.
+  // File checksums also cover the few bytes outside the blocks' checksums.
   o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   return o;
 }

@@ -14,7 +14,7 @@
 
 namespace muster::server::journal {
 
-/// A change. The changes of a batch are applied in order.
+/// The changes of a batch are applied in order.
 struct change {
   enum class kind : std::uint8_t { put, erase, erase_below };
   kind what = kind::put;
@@ -40,7 +40,7 @@ class store {
   /// @return RESOURCE_EXHAUSTED if nothing was written; the caller can then retry. After any other
   ///   error, the state of the disk is unknown, and write() must not be called again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
-  /// Visits an entry. Returns false to stop the visit.
+  /// Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   /// Visits the entries whose keys have the prefix, in key order.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
@@ -48,7 +48,7 @@ class store {
   /// that gets no answer must then give up.
   virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
-  /// Returns the free space, or nothing if it is unknown.
+  /// Returns nothing if the free space is unknown.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
   /// Returns the storage service's version at the last check of its space; may be empty.
   virtual std::string version() const { return {}; }

@@ -20,7 +20,7 @@ class reader {
  public:
   reader(fs::path into, watcher const& watch) : into_(std::move(into)), watch_(watch) {}
 
-  /// Reads a file. Returns false if the file has been deleted.
+  /// Returns false if the file has been deleted.
   muster::result<bool> read(fs::path const& path) {
     open_file const from(path, O_RDONLY | O_NOFOLLOW);
     if (!from && errno == ENOENT) return false;

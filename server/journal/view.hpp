@@ -13,7 +13,6 @@ class view : public store {
  public:
   /// Returns a name for messages: a directory, or the address of a prefix in etcd.
   virtual std::string name() const = 0;
-  /// Returns harmless irregularities, one line each.
   virtual std::vector<std::string> const& notes() const = 0;
   /// Checks for damage. The message of the INTERNAL error describes the damage.
   virtual muster::status verify() const { return {}; }

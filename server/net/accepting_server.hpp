@@ -43,10 +43,9 @@ class accepting_server final : public coro::grpc_server {
 
   // add_port, add_tls_port and refuse_unknown_methods must be called before start().
   void add_port(std::string address);
-  // REQUIRES: `credentials` are TLS credentials, and start() has not been called.
+  // REQUIRES: `credentials` are TLS credentials.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts each call as a
-  // reset.
+  // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts them as resets.
   void refuse_unknown_methods();
 
   // Binds the ports, starts the server and returns the ports in the order of add_port(). If a port
@@ -58,14 +57,14 @@ class accepting_server final : public coro::grpc_server {
   [[nodiscard]] port_listener& listener() noexcept { return listener_; }
 
   // Serves a connected plaintext socket and takes ownership of `fd`. `client` is, for example,
-  // "10.0.0.3:4711"; it is empty if the client was already admitted. REQUIRES: the server has been
+  // "10.0.0.3:4711"; it is empty if the client was already admitted. REQUIRES: the server is
   // started; `fd` is non-blocking.
   void adopt(int fd, std::string const& client = {});
   // Serves a TLS client's connected socket with the credentials of the TLS port and takes ownership
-  // of `fd`. REQUIRES: the server has been started with a TLS port; `fd` is non-blocking.
+  // of `fd`. REQUIRES: the server is started with a TLS port; `fd` is non-blocking.
   void adopt_tls(int fd, std::string const& client);
 
-  // Returns the counts of the connection guard. Thread-safe.
+  // Thread-safe.
   [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
   // Stops accepting connections, then calls grpc_server::stop.

@@ -1,4 +1,4 @@
-// Recognizes the start of a TLS handshake and a complete ClientHello. The functions are pure.
+// Recognizes the start of a TLS handshake and a complete ClientHello. Pure functions.
 #pragma once
 
 #include <algorithm>

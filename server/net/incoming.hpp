@@ -61,7 +61,7 @@ inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
 }
 
 /// Returns the descriptor of a connection that was passed to gRPC, from its gRPC name, such as
-/// "fd:42". Returns -1 for names in another form. gRPC 1.51 uses this form.
+/// "fd:42". Returns -1 for other names. gRPC 1.51 uses this form.
 inline int adopted_socket(std::string_view grpc_peer) {
   constexpr std::string_view adopted = "fd:";
   int fd = -1;

@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Number of accepts after which the listener serves the accepted connections first.
+// After this many accepts, the listener serves accepted connections first.
 constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
@@ -65,8 +65,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// Start of a connection as in RFC 9113, section 3.4: the fixed part, followed by the header of the
-// SETTINGS frame. Connections that start differently are passed to gRPC.
+// Start of a connection (RFC 9113, section 3.4): the fixed part, then the header of the SETTINGS
+// frame. Other connections are passed to gRPC.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -113,8 +113,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // Opens a port with the socket that the manager has kept. If there is none, creates a socket and
-  // passes it to the manager.
+  // Opens a port with the socket that the manager has kept, or creates a socket and passes it to
+  // the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;

@@ -4,8 +4,9 @@
 // or by its creator before run(). States of a connection:
 //
 //   accepted --complete preface, or other data--> passed on
-//       \--silent for first_data_timeout, closed for a newer connection, or closed by the client-->
-//       closed
+//
+// A connection is closed if it is silent for first_data_timeout, if a newer connection needs its
+// place, or if the client closes it.
 #pragma once
 
 #include <chrono>
@@ -34,8 +35,7 @@ struct port_listener_options {
   // closes the oldest incomplete connection. If there is no incomplete connection, it stops
   // accepting for 100 ms, and clients wait in the backlog.
   std::function<void()> out_of_descriptors = [] {};
-  // Keeps the listening sockets for the next process. Null if there is no manager; outlives the
-  // listener.
+  // Keeps the listening sockets for the next process. Can be null; outlives the listener.
   service_manager* manager = nullptr;
 };
 
@@ -71,7 +71,6 @@ class port_listener {
   muster::result<listening> listen(std::string const& name, std::string const& address,
                                    std::uint16_t port, handler accepted,
                                    wire spoken = wire::plaintext);
-  // Starts accepting connections. Must be called once.
   void start();
   // Closes a port asynchronously. The manager also drops its socket. Has no effect if the port is
   // not open.

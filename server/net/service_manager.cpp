@@ -114,7 +114,7 @@ void service_manager::send(std::string const& text, int socket) const {
   send_notice(notify_, text, socket);
 }
 
-// Sends a message. If no process listens at the address, the message is lost.
+// If no process listens at the address, the message is lost.
 void send_notice(std::string const& address, std::string const& text, int socket) {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;

@@ -17,8 +17,8 @@ namespace muster::net {
 std::shared_ptr<grpc::ServerCredentials> tls_server_credentials(tls_files const& files,
                                                                 bool required);
 
-/// Returns the common name in the client certificate, which was verified with --tls-client-ca.
-/// Returns an empty string if the client sent no certificate. REQUIRES: the call exists.
+/// Returns the common name in the client certificate, verified with --tls-client-ca, or an empty
+/// string without a certificate. REQUIRES: the call exists.
 std::string certificate_name(grpc::ServerContext const& context);
 
 }  // namespace muster::net

@@ -102,7 +102,7 @@ std::shared_ptr<tls_material const> tls_files::current() const {
   return current_;
 }
 
-// Returns a string that changes whenever a file is replaced or renamed, or a link to it changes.
+// Returns a string that changes with every replacement, including renames and changed links.
 std::string tls_files::signature() const {
   std::ostringstream text;
   for (auto const* path : {&paths_.certificate, &paths_.key, &paths_.client_ca}) {

@@ -28,9 +28,8 @@ struct tls_material {
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };
 
-/// Reads and checks the files. Accepts an expired certificate. Returns FAILED_PRECONDITION, with
-/// the file and the problem, if a file is unreadable, is larger than 1 MiB or is not PEM, or if the
-/// key does not match.
+/// Accepts an expired certificate. Returns FAILED_PRECONDITION with the file and the problem, for
+/// example a key that does not match.
 muster::result<tls_material> load_tls(tls_paths const& paths);
 
 class tls_files {

@@ -104,8 +104,8 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   return await_bytes(w, wanted);
 }
 
-// Only trusted relays are allowed to send a header. Relays can omit the header, because they also
-// connect for health checks, whose data cannot be confused with a header.
+// Only trusted relays can send a header. Relays can omit the header, because they also connect for
+// health checks, whose data cannot be confused with a header.
 waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   auto const said = peek(w, proxy_header_bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;

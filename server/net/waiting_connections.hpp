@@ -91,7 +91,7 @@ class waiting_connections {
   bool sweeping_ = false;
   leaky_counts silent_;  // clients that sent too little data, by network
 
-  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // can be read by any thread
+  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // read by any thread
 };
 
 }  // namespace muster::net

@@ -1,5 +1,5 @@
 // Chooses the leader from the last readiness checks of several servers. Pure; the caller passes the
-// time. Owned by the relay, which uses it on one thread.
+// time. Owned by the relay; used on one thread.
 #pragma once
 
 #include <algorithm>

@@ -45,7 +45,7 @@ std::string question_for(tcp::socket const& socket) {
 
 template <class Stream>
 coro::task<std::string> ask(Stream& stream, std::string question) {
-  // A write error is ignored here, because the read that follows also fails.
+  // A write error is also reported by the read that follows.
   co_await asio::async_write(stream, asio::buffer(question), as_tuple);
   std::string answer;
   auto const [error, length] = co_await asio::async_read_until(

@@ -1,5 +1,5 @@
-// Readiness checks of servers with `GET /readyz`. Also connects for the relay. All functions must
-// be called on the thread of their executor.
+// Readiness checks of servers with `GET /readyz`. Also connects for the relay. Call all functions
+// on their executor's thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,9 +16,8 @@ namespace muster::relay {
 
 namespace asio = boost::asio;
 
-/// Checks whether a server is ready. Returns an empty string if the server answered 200, otherwise
-/// a reason such as "HTTP status 503", "connection refused" or "no answer within 5 s". Without
-/// `tls`, the check uses plaintext.
+/// Returns an empty string if the server answered 200, otherwise a reason such as "HTTP status
+/// 503", "connection refused" or "no answer within 5 s". Without `tls`, the check uses plaintext.
 coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
                                     std::shared_ptr<tls_towards> tls = nullptr);
 

@@ -26,7 +26,7 @@ bool is_end(error_code ec) {
   return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated;
 }
 
-// Copies data. Returns an empty string at the end of `from`, once all data was written.
+// Returns an empty string at the end of `from`, once all data was written.
 template <class From, class To>
 coro::task<std::string> one_way(From& from, To& to) {
   std::string own(buffer_bytes, '\0');
@@ -87,8 +87,7 @@ coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inne
     return check.note(accepted, context.native_handle());
   });
   auto const [failed] = co_await stream.async_handshake(asio::ssl::stream_base::client, as_tuple);
-  // `check` is about to be destroyed and must not be called again. The certificate is verified only
-  // once per connection.
+  // `check` is about to be destroyed. The certificate is verified only once per connection.
   stream.set_verify_callback([](bool accepted, asio::ssl::verify_context&) { return accepted; });
   if (!failed) co_return "";
   if (!check.fault().empty()) co_return check.fault();

@@ -25,8 +25,8 @@ class tls_towards {
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }
-  /// Checks the files at most once per second. If their contents do not match each other, for
-  /// example while they are being replaced, the old settings remain in use.
+  /// Checks the files at most once per second. While their contents do not match each other, the
+  /// old settings remain in use.
   std::shared_ptr<asio::ssl::context> current();
 
  private:

@@ -1,5 +1,4 @@
-// Checks the parallel arrays of messages. Error messages contain the field name. The functions are
-// pure.
+// Checks the parallel arrays of messages. Error texts contain the field name. Pure functions.
 #pragma once
 
 #include <string>

@@ -41,8 +41,7 @@ std::string from_wire(v1::Failure const& from, core::failure& to) {
   to.type = shortened(from.type(), failure_type_bytes_max);
   to.message = shortened(from.message(), failure_message_bytes_max);
   to.traceback = shortened(from.traceback(), failure_traceback_bytes_max);
-  // Adds one dependency more than the core accepts, so that the core reports that there are too
-  // many.
+  // Adds one dependency more than the core accepts, so that the core can report the excess.
   for (auto const& d : from.dependency()) {
     if (to.dependencies.size() > failure_dependencies_max) break;
     to.dependencies.push_back(shortened(d, failure_dependency_bytes_max));

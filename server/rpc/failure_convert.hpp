@@ -14,7 +14,7 @@ inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
 inline constexpr std::size_t failure_dependencies_max = 64;
 inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
-/// Maximum size of an exception. A longer exception is dropped, because a part of it is useless.
+/// A longer exception is dropped, because a part of it is useless.
 inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 
 /// Sets all fields except the position.

@@ -1,6 +1,6 @@
 // Serves grpc.health.v1.Health for load balancers and probes. Uses the server's own queue, because
-// gRPC 1.51's implementation has its own polling thread. The composition root owns the service and
-// destroys it before the grpc_server. Used only on the engine thread.
+// gRPC 1.51's implementation has its own polling thread. Owned by the composition root and
+// destroyed before the grpc_server. Used only on the engine thread.
 #pragma once
 
 #include <string>

@@ -5,8 +5,7 @@
 //   writing:  out_ ──► …                       ──► the status, within finish_grace
 //
 // This is a base class: the derived class interprets messages and bounds out_. The first call of
-// end() sets the status. Each instance is a local variable of the call's handler and is used only
-// on the engine thread.
+// end() sets the status. Created by the call's handler; used only on the engine thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -29,8 +28,7 @@
 
 namespace muster::server {
 
-/// Maximum message size on a stream. The gRPC server itself accepts larger messages, which
-/// key-values need.
+/// Maximum message size. The gRPC server itself accepts larger messages, for key-values.
 inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
 
 template <class In, class Out>
@@ -48,8 +46,7 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// Processes a message. If it returns an error, the stream calls refused() and ends with the
-  /// error.
+  /// If it returns an error, the stream calls refused() and ends with the error.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
   /// Called when a read failed because the stream is half-closed, cancelled or broken.

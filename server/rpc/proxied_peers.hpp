@@ -11,8 +11,8 @@ namespace muster::server {
 
 class proxied_peers {
  public:
-  /// Adds a connection of `peer` on behalf of `client`. The table is bounded by the process's limit
-  /// of descriptors, because a connection replaces the previous one with the same descriptor.
+  /// Adds a connection of `peer` on behalf of `client`. Bounded by the limit of descriptors,
+  /// because a connection replaces the previous one with its descriptor.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);
@@ -23,7 +23,7 @@ class proxied_peers {
     peers_[socket] = peer;
     by_peer_[peer] = {socket, client};
   }
-  /// Returns the client that `peer` is connected for, or `peer` if it is not a relay.
+  /// Returns `peer` if it is not a relay.
   std::string client_of(std::string const& peer) const {
     if (none_) return peer;
     std::lock_guard const lock(mutex_);

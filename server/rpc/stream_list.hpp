@@ -34,8 +34,8 @@ class stream_list {
                  report_exception(name, error);
                }) {}
 
-  /// Serves each call of `method` by a Stream constructed from the call and `args`. REQUIRES: the
-  /// requirements of coro::accept_bidi are met, and `args` outlive the server.
+  /// Serves each call of `method` by a Stream constructed from the call and `args`. REQUIRES: see
+  /// coro::accept_bidi; `args` outlive the server.
   template <class Service, class Owner, class Request, class Response, class... Args>
   void accept(coro::grpc_server& server, Service& service,
               coro::bidi_method<Owner, Request, Response> method, coro::accept_options options,
@@ -52,7 +52,7 @@ class stream_list {
     for (auto* stream : streams_) f(*stream);
   }
 
-  /// Returns the handlers' task group. The service may add other tasks.
+  /// The service may add other tasks.
   coro::task_group& tasks() { return tasks_; }
 
   /// Shuts down every stream. Completes when all streams have ended. Each stream has its own

@@ -64,8 +64,8 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 constexpr int asked_at_once_max = 1'000;
 // Maximum number of tickets per value for holders on other hosts.
 constexpr int tickets_max = 3;
-// A value and the closure that refers to it are announced on different streams, so the announcement
-// of the value may arrive later.
+// A value and the closure that refers to it are announced on different streams, so the value's
+// announcement may arrive later.
 constexpr auto announcement_timeout = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds locate_interval{1}, located_every_max{64};
 

@@ -1,7 +1,7 @@
 // Services with streams: muster.v1.WorkerService (a worker_connection per call),
 // muster.v1.CoordinatorService (a session_stream per call; unary methods: coordinator_calls) and
-// muster.v1.BlobService (a blob_put or blob_get per call). The composition root owns them and
-// destroys them before the grpc_server. Used only on the engine thread.
+// muster.v1.BlobService (a blob_put or blob_get per call). Owned by the composition root and
+// destroyed before the grpc_server. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -24,7 +24,7 @@ class blob_store;
 class gate;
 
 struct stream_options {
-  /// Time limit for the first message. When it is exceeded, the stream ends with DEADLINE_EXCEEDED.
+  /// Time limit for the first message. Afterwards, the stream ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
   /// Time for the client to receive the final status. The call is cancelled afterwards.
   std::chrono::milliseconds finish_grace{5'000};
@@ -34,8 +34,8 @@ struct stream_options {
   /// server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Returns the cluster of a port, for calls that specify no cluster. If the function is empty,
-  /// these calls use the main cluster.
+  /// Returns the cluster of a port, for calls that specify no cluster. If empty, these calls use
+  /// the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
   /// Blobs that arguments and values refer to. Null if blobs are disabled.
@@ -65,8 +65,8 @@ std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& ser
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// Adds the blob service. `who` authenticates callers; null disables authentication. REQUIRES:
-/// `store` and `who` outlive the service.
+/// `who` authenticates callers; null disables authentication. REQUIRES: `store` and `who` outlive
+/// the service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
 /// Serves grpc.reflection.v1 and v1alpha.ServerReflection. Tools such as grpcurl use them to list

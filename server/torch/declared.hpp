@@ -1,4 +1,4 @@
-// The TCPStore settings in a cluster declaration. The functions are pure.
+// The TCPStore settings of a cluster declaration. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace muster::torch {
 
-/// Returns the settings of a cluster's store. An empty address selects the server's address.
+/// An empty address selects the server's address.
 inline store_spec store_at(core::coordination::cluster_spec const& spec, std::uint16_t port,
                            std::string address = {}) {
   bool const b = spec.torch == core::coordination::torch_era::b;

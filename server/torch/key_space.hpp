@@ -37,7 +37,7 @@ class waiter {
 
  private:
   friend class key_space;
-  // Waiters in ascending order of their numbers, in which they are woken.
+  // Waiters by increasing number; they are woken in this order.
   using line = std::map<std::uint64_t, waiter*>;
   using lines = std::map<std::string, line, std::less<>>;
   struct place {
@@ -69,8 +69,7 @@ class key_space {
   key_space(key_space const&) = delete;
 
   void set(std::string_view key, std::string_view value);
-  /// Returns the value, or null if the key does not exist. The value is valid until the key space
-  /// changes.
+  /// Returns null if the key does not exist. The value is valid until the key space changes.
   std::string const* find(std::string_view key) const;
   /// Sets the key to `desired` if its value is `expected`, or if the key does not exist and
   /// `expected` is empty. Returns the resulting value, or `expected` if the key does not exist.
@@ -79,16 +78,16 @@ class key_space {
   /// Adds `delta` to a number, which is stored as decimal digits and wraps around. Returns nothing
   /// if the value is not a number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
-  /// Appends to the value. Creates the key if necessary.
+  /// Creates the key if necessary.
   void append(std::string_view key, std::string_view value);
-  /// Deletes the key. Returns false if the key does not exist.
+  /// Returns false if the key does not exist.
   bool erase(std::string_view key);
   /// Returns whether there is a key or a nonempty queue with this name.
   bool is_there(std::string_view key) const;
 
-  /// Appends to a queue. Creates the queue if necessary.
+  /// Creates the queue if necessary.
   void push(std::string_view queue, std::string_view value);
-  /// Returns the queue's length, or 0 if the queue does not exist.
+  /// Returns 0 if the queue does not exist.
   std::size_t length(std::string_view queue) const;
   std::string pop(std::string_view queue);
 
@@ -99,11 +98,11 @@ class key_space {
   /// not waiting.
   std::optional<bool> arrive(waiter& w, std::string_view key, std::int64_t world,
                              core::time_point now);
-  /// Ends the wait. Has no effect if `w` is not waiting.
+  /// Has no effect if `w` is not waiting.
   void withdraw(waiter& w);
 
   std::map<std::string, std::string, std::less<>> const& all() const { return keys_; }
-  /// Calls `f` for each key that has waiters, in byte order. Barriers follow the keys.
+  /// Calls `f` for each key with waiters, in byte order; barriers follow keys.
   void each_line(
       std::function<void(std::string_view key, std::vector<waiter*> const&)> const& f) const;
 

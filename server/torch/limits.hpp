@@ -8,7 +8,7 @@
 namespace muster::torch {
 
 struct limits {
-  // These limits are the same as in torch's server.
+  // Same limits as torch's server.
   std::size_t key_bytes = 8'192;
   std::size_t value_bytes = std::size_t{8} << 20;
   std::uint64_t keys_of_a_call = 131'072;

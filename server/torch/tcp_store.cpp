@@ -203,9 +203,9 @@ void tcp_store::note_rank(connection& c) {
     c.space->ranks[*c.rank] = {c.id, c.peer, c.pid};
 }
 
-// A process writes the address of its rank once. If another process has already written an address
-// for the rank, the rank was restarted, and old keys would mislead it. While the first connection
-// is open, a second connection counts as the same process if its process ID and host match.
+// A process writes its rank's address once. If another process has already written it, the rank was
+// restarted, and old keys would mislead it. While the first connection is open, a second connection
+// counts as the same process if its process ID and host match.
 void tcp_store::write_address(connection& c, std::uint32_t rank, core::time_point now) {
   auto const is_anothers = [&](space const& s) {
     auto const it = s.ranks.find(rank);

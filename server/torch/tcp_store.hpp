@@ -57,9 +57,9 @@ class tcp_store {
   /// Processes input. Returns true if input remains. In this case, call `go_on` once the client has
   /// read its output, and do not call `receive` before that. REQUIRES: the connection is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
-  /// Continues with the remaining input. Returns the same value as `receive`.
+  /// Returns the same value as `receive`.
   bool go_on(connection_id c, core::time_point now);
-  /// Removes and returns the output of the connection. REQUIRES: the connection is open.
+  /// REQUIRES: the connection is open.
   std::string take_unsent(connection_id c);
   /// Sets the number of bytes of removed output that have not been sent yet.
   void note_unread(connection_id c, std::size_t bytes);
@@ -75,7 +75,6 @@ class tcp_store {
   void expect(std::uint32_t ranks) { expected_ = ranks; }
 
   std::size_t connections() const { return connections_.size(); }
-  /// Returns the size of all answers that clients have not read.
   std::size_t unread_bytes() const { return unread_; }
   tcp_store_view view(std::size_t limit) const;
   /// Returns up to `limit` keys of this attempt that begin with `prefix` and follow the key

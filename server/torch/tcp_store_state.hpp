@@ -53,7 +53,6 @@ struct tcp_store::connection : waiter {
   bool is_fresh = true;  // no command has concerned an attempt yet
 };
 
-/// Appends a number in little-endian order.
 template <class Number>
 void put(std::string& out, Number n) {
   for (std::size_t i = 0; i < sizeof n; ++i)

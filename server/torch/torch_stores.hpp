@@ -28,8 +28,8 @@ class torch_stores {
   virtual bool has(std::uint64_t cluster) const = 0;
   /// Closes the store; its connections are closed later. Has no effect if the cluster has no store.
   virtual void close(std::uint64_t cluster) = 0;
-  /// Returns the address of a cluster's store. Returns an empty string if the cluster has no store,
-  /// or if the store belongs to a program and has no port.
+  /// Returns an empty string if the cluster has no store, or if the store belongs to a program and
+  /// has no port.
   virtual std::string address(std::uint64_t cluster) const = 0;
   /// Calls `f` on the store thread, with null if the store no longer exists. Does not call `f` if
   /// the server stops before.

@@ -119,7 +119,7 @@ void activity_log::keep(lane& l, execution const& e) {
   b.lane = l.number;
   b.function = raw(e.function);
   b.job = static_cast<std::uint32_t>(raw(e.job));
-  // The duration is split between the minutes. The closure is counted in the last minute.
+  // The duration is split between the minutes. The last minute counts the closure.
   auto at = std::max(e.started, e.ended - kept_for + minute_long);
   while (at < e.ended) {
     auto& m = minute_at(l, at);
@@ -212,7 +212,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // The sums of a departing worker can be an hour old; the newer minute then keeps the slot.
+  // A departing worker's sums can be an hour old; the newer minute then keeps the slot.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;

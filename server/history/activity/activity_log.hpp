@@ -1,7 +1,6 @@
 // Records the recent activity of workers. An execution of at least 1 ms is stored as a span.
 // Shorter executions are summed per lane, function and 100 ms. Each lane also stores its last hour
-// by minutes. A lane represents a task, whose workers can change. Where an ended execution is
-// stored:
+// by minutes. A lane represents a task, whose workers can change. Storage of executions:
 //
 //   short ──► the worker's open sum, a growing span ──after 100 ms──► the lane's minutes
 //   long  ──► its own span ─────────────────────────────────────────► the lane's minutes
@@ -41,8 +40,8 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Returns the first entry after `after` in a map with lane_key keys. `only` lists the lanes to
-/// include, in sorted order; if `only` is empty, all lanes are included.
+/// Returns the first entry after `after` in a map indexed by lane_key. `only` lists the lanes to
+/// include, sorted; if empty, all lanes are included.
 template <class Map>
 auto behind(Map const& all, std::vector<lane_key> const& only,
             std::optional<lane_key> const& after) {
@@ -89,7 +88,7 @@ class activity_log {
 
   struct bounds {
     std::size_t limit = ~std::size_t{};
-    std::size_t looks = ~std::size_t{};  // maximum number of visited spans
+    std::size_t looks = ~std::size_t{};
   };
   /// Returns spans in the filter's time range, beginning with number `from`.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
@@ -120,7 +119,6 @@ class activity_log {
         for (auto const& m : *l.minutes)
           if (function_id const of{m.function}; m.ran && of != several_functions) f(of);
   }
-  /// Returns the number of the next span.
   std::uint64_t recorded() const { return next_; }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
@@ -128,8 +126,8 @@ class activity_log {
   std::string invalid() const;
 
  private:
-  /// Execution or sum. In a sum, `closure` contains the number of executions and, above bit 32, the
-  /// number of failures.
+  /// In a sum, `closure` contains the number of executions and, above bit 32, the number of
+  /// failures.
   struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs

@@ -7,7 +7,7 @@
 
 namespace muster::history {
 
-/// Returns a page of spans. Visits at most 20,000 spans.
+/// Visits at most 20,000 spans.
 span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
                 time_point now);
 /// Returns the last hour by lane and minute, including running executions, for at most 200 lanes.

@@ -1,6 +1,6 @@
 // Late arrivals at the most recently completed barriers of one generation, with sums by task. Owned
 // by barrier_lateness; used only on the engine thread; pure. Limit: meetings_max barriers with 4
-// bytes per participant (at most 25 MB). At the limit, the oldest barrier is dropped.
+// bytes per participant (at most 25 MB); then the oldest barrier is dropped.
 #pragma once
 
 #include <algorithm>

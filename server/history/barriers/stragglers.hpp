@@ -1,4 +1,4 @@
-// Late arrivals at barriers, with names of tasks and hosts. Used only on the engine thread.
+// Late arrivals at barriers, with task and host names. Used only on the engine thread.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -10,7 +10,7 @@ namespace muster::history {
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Number of tasks, starting with the worst, that the sums by host include.
+  /// Number of worst tasks included in the sums by host.
   static constexpr std::size_t tasks_examined = 10'000;
 
   struct barrier {

@@ -55,12 +55,11 @@ class job_lists {
 
   /// Returns failed REST jobs; the job that ended last comes first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Returns sessions of programs in which a closure has failed, ordered by the time of the
-  /// failure.
+  /// Returns sessions of programs in which a closure has failed, ordered by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
   std::vector<session_id> watched(time_point now) const;
-  /// Returns matching jobs with IDs below `before`, newest first. If `before` is 0, there is no
-  /// upper limit. Visits at most looks_max entries, so a page that has a `next` can be short.
+  /// Returns matching jobs with IDs below `before`, newest first; 0 means no limit. Visits at most
+  /// looks_max entries, so a page with a `next` can be short.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
 

@@ -22,7 +22,7 @@ struct failed_sessions {
   std::uint64_t count = 0;  // including unlisted sessions
 };
 
-/// Returns a page like job_lists::page_of. Without a filter, the core's own list is used.
+/// See job_lists::page_of. Without a filter, the core's own list is used.
 page<job_view, session_id> jobs(history const& h, coordinator const& core, session_id before,
                                 std::size_t limit, job_filter const& filter = {});
 failed_jobs jobs_failed_since(history const& h, coordinator const& core, time_point since,

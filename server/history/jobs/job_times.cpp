@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
-// Returns whether the attempt failed, or nothing if no worker has answered the attempt.
+// Returns whether the attempt failed, or nothing if no worker answered.
 std::optional<bool> answered(attempt_end how) {
   switch (how) {
     case attempt_end::succeeded:

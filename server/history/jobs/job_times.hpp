@@ -25,15 +25,15 @@ class run_times {
     duration least{}, most{};
   };
 
-  /// Counts an execution. Returns by how many bytes the object grew.
+  /// Returns the object's growth in bytes.
   std::size_t add(duration d, bool failed);
   std::vector<cell> const& cells() const { return cells_; }  // shortest first
   std::uint64_t ran() const { return ran_; }
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// Returns the percentile by nearest rank, interpolated within its bucket, or 0 if there are no
-  /// durations. `part` is in the range from 0 to 1.
+  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 without durations.
+  /// `part` is between 0 and 1.
   duration percentile(double part) const;
 
  private:

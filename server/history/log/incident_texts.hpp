@@ -1,4 +1,4 @@
-// Texts and subjects of log events. The functions are pure.
+// Texts and subjects of log events. Pure functions.
 #pragma once
 
 #include "server/core/api/objects.hpp"

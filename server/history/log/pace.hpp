@@ -30,7 +30,6 @@ class log_event_pace {
     ++logged_in_interval_;
     return true;
   }
-  /// Returns the number of events suppressed since the last call.
   std::uint64_t take_suppressed_count() { return std::exchange(left_out_, 0); }
 
   std::string invalid() const {

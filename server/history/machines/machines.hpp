@@ -16,7 +16,7 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Sample of a host. A negative value is unknown.
+/// Negative values are unknown.
 struct machine_sample {
   std::uint32_t at = 0;  // Unix seconds
   float cpu = -1;        // cores
@@ -30,11 +30,10 @@ class machines {
  public:
   /// One hour with a sample every five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Number of machines with samples (27 MB). For further machines, only the latest state is
-  /// stored.
+  /// Machines with samples (27 MB). For further machines, only the latest state is stored.
   static constexpr std::size_t charts_max = 1'024;
-  /// Maximum number of machines. At the limit, a machine that has left is dropped. If all machines
-  /// are present, a new machine is not stored.
+  /// At the limit, a machine that has left is dropped. If all machines are present, a new machine
+  /// is not stored.
   static constexpr std::size_t machines_max = 16'384;
   /// Maximum age of a state that counts as current.
   static constexpr duration fresh_for = std::chrono::seconds(20);
@@ -58,10 +57,10 @@ class machines {
     }
   };
 
-  /// Adds a report. `task` is a task such as "worker:3", or empty for the server itself.
+  /// `task` is a task such as "worker:3", or empty for the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Restores a sample. The oldest sample must be restored first, before the machine reports.
+  /// Samples must be restored oldest first, before the machine reports.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }

@@ -12,7 +12,7 @@ namespace muster::history {
 using namespace muster::core;
 
 struct chart_point {
-  /// Value of a point. Rates are per second; times are in milliseconds.
+  /// Rates are per second; times are in milliseconds.
   enum figure : std::size_t {
     queued,
     running,

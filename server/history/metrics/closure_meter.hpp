@@ -24,7 +24,7 @@ struct closure_metrics {
   histogram value_wait;  // time from requesting a value until it is available
   histogram recovery;    // time from the loss of a task until it is attached again
   std::uint64_t worker_failures = 0;  // lost workers, except after a graceful disconnect
-  std::uint64_t stop_requests = 0;    // number of closures that workers were asked to stop
+  std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
   std::uint64_t retracted = 0;        // closures returned by a worker that had prefetched them
   std::uint64_t values_written = 0;
   std::uint64_t values_read = 0;

@@ -20,7 +20,7 @@ class histogram {
   static constexpr std::size_t an_octave = 4;
   static constexpr std::size_t buckets =
       1 + 34 * an_octave;  // without the bucket for longer durations
-  /// Index of the bucket that ends at 64 µs, which is the first bucket in /metrics.
+  /// Index of the bucket that ends at 64 µs, the first in /metrics.
   static constexpr std::size_t first_exported = 4 * an_octave;
 
   /// Returns the inclusive upper limit of a bucket, which doubles every `an_octave` buckets.

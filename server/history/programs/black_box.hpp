@@ -26,15 +26,15 @@ using namespace muster::core;
 
 struct black_box_limits {
   std::size_t attempts_max = 32;  // per program; at the limit, the oldest record is dropped
-  // Size of all records. At the limit, the oldest records are dropped.
+  // At the limit, the oldest records are dropped.
   std::size_t bytes_max = std::size_t{64} << 20;
   // Limits per attempt. Excess entries are counted but not stored.
   std::size_t events_max = 64, event_bytes_max = 512;
   std::size_t barriers_max = 16, latecomers_max = 16, name_bytes_max = 256;
   std::size_t arrivals_max = 4'096;  // only the newest barriers that fit are stored
   std::size_t stack_bytes_max = std::size_t{96} << 10;  // for all distinct stacks
-  std::size_t line_bytes_max = std::size_t{96} << 10;   // for the output lines of all ranks
-  std::size_t rank_bytes_max = std::size_t{4} << 10;    // for the last output lines of one rank
+  std::size_t line_bytes_max = std::size_t{96} << 10;   // output lines of all ranks
+  std::size_t rank_bytes_max = std::size_t{4} << 10;    // last output lines of one rank
   std::size_t ranks_max = 512;
 };
 
@@ -53,18 +53,18 @@ class black_box {
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
 
-  /// Begins a record. Has no effect if the record exists.
+  /// Has no effect if the record exists.
   void begun(name const& which, std::vector<seat> seats);
   /// Restores a record from an earlier server process. If the attempt is running, call `begun`
   /// first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 
-  /// Records that a rank has started. Repeated reports are ignored.
+  /// Repeated reports are ignored.
   void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// Records in the running attempts of the worker that the worker is disconnected.
+  /// Records in the worker's running attempts that the worker is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
   void back(time_point now, std::string const& worker);
   void told(name const& which, attempt_record::event what);

@@ -58,7 +58,7 @@ class ended_rows {
   void open(row_owner n) { sessions_.open(n); }
   void close(row_owner n);
 
-  /// Returns space for one or more rows of closures that ran at this place, or an empty span if the
+  /// Returns space for at least one row of closures that ran at this place, or nothing if the
   /// session stores no rows. Call `wrote` afterwards.
   std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];

@@ -46,7 +46,7 @@ class places {
   place const& operator[](std::uint32_t n) const { return all_[n]; }
   std::size_t used() const { return all_.size() - free_.size(); }
 
-  /// Learns places. Must be called before the step's rows are added.
+  /// Must be called before the step's rows are added.
   void learn(changes const& c) {
     for (auto const& p : c.places) {
       if (!p.here) continue;
@@ -54,7 +54,7 @@ class places {
       of_core_[p.place] = add(p.worker, p.incarnation, p.host);
     }
   }
-  /// Removes places. Must be called after the step's rows are added.
+  /// Must be called after the step's rows are added.
   void forget(changes const& c) {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));

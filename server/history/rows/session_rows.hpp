@@ -1,5 +1,5 @@
-// Rows of closures without a record. A session's rows are removed together with the session. Owned
-// by a cluster's history; used only on the engine thread.
+// Rows of closures without a record. A session's rows are removed with the session. Owned by a
+// cluster's history; used only on the engine thread.
 #pragma once
 
 #include <optional>

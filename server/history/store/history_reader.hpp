@@ -13,7 +13,7 @@ namespace muster::server {
 
 class history_reader {
  public:
-  /// Maximum number of waiting questions. Further questions are rejected.
+  /// Further questions are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
@@ -25,7 +25,7 @@ class history_reader {
 
   // The following functions are thread-safe and can be called before `start`.
   bool there() const { return there_; }
-  /// Adds a question.
+  ///
   /// @return FAILED_PRECONDITION if there is no store, RESOURCE_EXHAUSTED if too many questions are
   ///   waiting, UNAVAILABLE if the reader has been stopped
   muster::status ask(question q);

@@ -66,7 +66,7 @@ history_place place_of(rocksdb::Slice const& key) {
 rocksdb::DBOptions options_for(history_store::access how) {
   rocksdb::DBOptions o;
   o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
-  // Intact records after a corrupted record are useful, because records are independent.
+  // Each intact record is useful on its own.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   o.max_total_wal_size = 2 * file_bytes_max;
   o.keep_log_file_num = 1;

@@ -72,7 +72,6 @@ struct history_facts {
   std::uint64_t bytes = 0;  ///< size on disk, updated every ten seconds
   /// Records that did not fit, could not be written or were unreadable.
   std::uint64_t dropped = 0;
-  /// Unreadable rows found so far.
   std::uint64_t unreadable = 0;
   /// Time of the oldest record at startup, or the epoch if there were no records.
   core::time_point since{};
@@ -83,10 +82,9 @@ constexpr auto history_folder = "history";
 class history_store {
  public:
   enum class access { write, read };
-  /// Opens the store. In the mode `write`, creates the directory if necessary.
+  /// Opens the store. `write` creates the directory if necessary.
   /// @return FAILED_PRECONDITION if the store cannot be opened or another process writes to it;
-  ///   NOT_FOUND in the mode `read` if there is no store. The message is one line and contains the
-  ///   path.
+  ///   NOT_FOUND for `read` if there is no store. The message is one line and contains the path.
   static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
                                                              history_limits limits, access how);
   ~history_store();

@@ -183,7 +183,7 @@ constexpr auto fields_of(std::type_identity<job_row>) {
   return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
 }
 
-// Size limit for metadata, which clients can make arbitrarily long.
+// Limits metadata, which clients can make arbitrarily long.
 constexpr std::size_t metadata_bytes_max = 4'096;
 
 }  // namespace
@@ -365,8 +365,8 @@ std::string encoded(recorded_lines const& all) {
   return bytes + rows;
 }
 
-// Usually only a few lines of a record are wanted. The first field of a line is its job, so that
-// unwanted lines are skipped early.
+// Usually few lines of a record are wanted. The job is a line's first field, so that other lines
+// are skipped early.
 recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                           std::function<bool(core::session_id)> const& wanted) {
   recorded_lines all;

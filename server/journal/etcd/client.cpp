@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto pause = 50ms;
 constexpr int connect_limit_ms = 2'000;
-// Shorter time limit for a member that was recently unreachable, if other members exist.
+// Shorter limit for a recently unreachable member, if other members exist.
 constexpr auto reconnect_wait = 100ms;
 // Minimum time limit of a call, so that the call can report why its member is not connected.
 constexpr auto call_limit_min = 100ms;
@@ -53,7 +53,7 @@ grpc::ChannelArguments arguments() {
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
 // etcd returns OUT_OF_RANGE if it has dropped the revision, or if this member has not reached the
-// revision. The text distinguishes the two cases.
+// revision.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
 // Returns the reason for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, with
@@ -229,8 +229,8 @@ grpc::Status client::judge(std::int64_t revision) {
 }
 
 muster::status client::require_all_acknowledged(milliseconds limit, std::string const& what) {
-  // etcd answers a request for the alarms only after agreement in its log, but not all etcd
-  // versions return the revision with the alarms.
+  // Listing the alarms passes through etcd's log, but not all etcd versions return the revision
+  // with the list.
   return ask(limit, what, [&](member& m, grpc::ClientContext& context) {
     wire::AlarmResponse alarms;
     auto s = m.maintenance->Alarm(&context, {}, &alarms);

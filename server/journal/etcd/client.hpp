@@ -41,8 +41,7 @@ struct member {
   std::string trouble = "not asked";  ///< error of the last call; empty after success
 };
 
-/// Returns whether etcd has no space. The code RESOURCE_EXHAUSTED is not enough, because it can
-/// also mean "too many requests", which is temporary.
+/// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
 /// Returns whether the error is temporary. The call may have been executed.
 bool is_transient(grpc::Status const& s);
@@ -70,7 +69,7 @@ class client {
   /// Repeats a call until it succeeds, fails permanently, or times out. The call must be safe to
   /// repeat. The error contains `what`, the duration and each member's answer.
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
-  /// Returns a text of the form "asked WHAT: host (why not), host (why not)".
+  /// Returns "asked WHAT: host (why not), host (why not)".
   std::string asked(std::string const& what) const;
   /// Wraps a read that a decision depends on. Rejects answers of a revision before `required()`, so
   /// that `ask` tries the next member. An accepted answer raises `required()` to its revision.
@@ -100,7 +99,6 @@ class client {
   /// defragments the members, and clears the alarm. Runs at most once every ten seconds. Skips
   /// steps for which the user lacks permission.
   void make_space(std::int64_t revision);
-  /// Returns the error in the form "host: message".
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 

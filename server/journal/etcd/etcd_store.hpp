@@ -1,6 +1,6 @@
 // Store in etcd (`--store`). A transaction succeeds only if the leader's key has the expected
 // creation revision and version. Therefore, no other server can write, and a delayed transaction
-// cannot be applied after a later transaction. Used by one thread at a time.
+// cannot be applied after a later one. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ class etcd_store final : public store {
   ///   server is no longer the leader. In both cases, nothing is written.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Writes the batch. Blocks until etcd answers. RESOURCE_EXHAUSTED means that nothing was written
-  /// and the caller can retry.
+  /// Blocks until etcd answers. RESOURCE_EXHAUSTED means that nothing was written and the caller
+  /// can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;

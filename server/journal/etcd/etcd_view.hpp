@@ -30,7 +30,6 @@ class etcd_view final : public view {
   std::string name() const override { return name_; }
   std::vector<std::string> const& notes() const override { return notes_; }
   std::int64_t revision() const { return revision_; }
-  /// Returns the current leader's address, or an empty string.
   std::string const& leader() const { return leader_; }
 
  private:

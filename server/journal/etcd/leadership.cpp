@@ -1,5 +1,4 @@
-// The end of the lease is computed from the time of the request, because etcd counts from a later
-// time.
+// The lease's end is computed from the time of the request, because etcd counts from a later time.
 #include "server/journal/etcd/leadership.hpp"
 
 #include <time.h>
@@ -108,8 +107,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Returns whether the lease is valid by this server's clock. If it is not, the lease may have
-// expired in etcd, and a leader must stop.
+// Returns whether the lease is valid by this server's clock. Otherwise, the lease may have expired
+// in etcd, and a leader must stop.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }

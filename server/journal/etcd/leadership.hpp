@@ -44,8 +44,7 @@ class leadership {
   /// @return UNAVAILABLE if etcd does not answer; another code if etcd rejects the request
   muster::result<seen> try_to_lead();
 
-  /// Returns the state, which is valid once try_to_lead() has succeeded. Call it on the main
-  /// thread.
+  /// Valid once try_to_lead() has succeeded. Call it on the main thread.
   leadership::seen const& state() const { return seen_; }
   term begun() const { return term_; }
 
@@ -60,8 +59,7 @@ class leadership {
   /// called.
   std::chrono::microseconds left() const;
 
-  /// Revokes the lease, so that another server can become the leader immediately. Takes at most
-  /// half a second.
+  /// Revokes the lease, so that another server can lead immediately. Takes at most half a second.
   /// @pre No further answer is sent, and try_to_lead() is not running.
   void resign();
 

@@ -74,7 +74,6 @@ std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> opera
 
 wire::RequestOp put(std::string key, std::string value);
 wire::RequestOp erase(std::string key);
-/// Erases the keys in the range [`key`, `end`).
 wire::RequestOp erase(std::string key, std::string end);
 
 }  // namespace muster::server::journal::etcd

@@ -102,8 +102,7 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
 muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
                                           bool drop, watcher const& watch,
                                           std::function<void(std::string const& why)> over) {
-  // Becoming the leader would write a key, so a prefix that no server has written is rejected
-  // first.
+  // Leading would write a key, so a prefix that no server has written is rejected first.
   {
     auto const view = etcd_view::open(a, watch, lost_values::unreadable);
     if (!view) return view.error();

@@ -1,5 +1,5 @@
-// Rejects calls of unknown methods and counts each call as a reset. Without this class, gRPC would
-// reject the calls without reporting them, so their number could not be limited.
+// Rejects calls of unknown methods and counts each call as a reset. gRPC would reject the calls
+// without reporting them, so their number could not be limited.
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>

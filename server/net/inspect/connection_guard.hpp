@@ -128,9 +128,7 @@ class guarded_connection {
   /// broken.
   bool received(std::string_view bytes);
   void sent(std::string_view bytes);
-  /// Reports that the connection has ended or is being closed.
   void ended();
-  /// Reports a verified client certificate's common name.
   void shown(std::string const& certificate);
   [[nodiscard]] bool is_tls() const { return tls_; }
   [[nodiscard]] bool is_cut() const { return cut_; }

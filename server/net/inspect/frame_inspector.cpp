@@ -122,7 +122,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
 void frame_inspector::look_for_token(identify const& is_known) {
   bool known = false, seen = false;
   headers_->decode(block_, [&](std::string_view value) {
-    // Checking a value is expensive, so only one value per call is checked.
+    // Checks are expensive, so only one value per call is checked.
     if (!std::exchange(seen, true)) known = is_known(value);
   });
   block_.clear();

@@ -61,7 +61,6 @@ class frame_inspector {
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
-  /// Returns an upper bound of the bytes that gRPC holds for unfinished work.
   [[nodiscard]] std::size_t held() const noexcept {
     return std::max(block_bytes_ + message_bytes_ + request_bytes_, unanswered_bytes_);
   }
@@ -113,8 +112,7 @@ class frame_inspector {
   // Last message of each stream, if the message is large.
   std::unordered_map<std::uint32_t, request> requests_;
   std::size_t request_bytes_ = 0;  // bytes of charged requests
-  // Streams that the server has most recently ended. The client can still send frames of these
-  // streams.
+  // Streams that the server ended last. The client can still send frames of these streams.
   std::array<std::uint32_t, 32> ended_{};
   std::size_t ended_next_ = 0;
 
@@ -123,7 +121,7 @@ class frame_inspector {
     std::size_t bytes;
   };
   // Unanswered calls of a client that is not identified. Bounded, because each call adds
-  // call_overhead to the charged bytes.
+  // call_overhead.
   std::vector<charged_call> calls_;
   std::size_t unanswered_bytes_ = 0;
 };

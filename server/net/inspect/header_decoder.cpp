@@ -74,7 +74,7 @@ std::optional<std::string> decode_huffman(std::string_view coded) {
   return text;  // up to seven remaining bits are padding
 }
 
-// Reader of a block. Every read fails at the end of the block.
+// Every read fails at the end of the block.
 class header_decoder::input {
  public:
   explicit input(std::string_view bytes) : rest_(bytes) {}

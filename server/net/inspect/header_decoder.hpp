@@ -19,10 +19,9 @@ class header_decoder {
   /// @return false if this block or an earlier one was malformed
   bool decode(std::string_view block, std::function<void(std::string_view)> const& found);
 
-  /// Returns the dynamic table's size as defined by RFC 7541.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return table_bytes_; }
 
-  /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server, which is the default in RFC 9113.
+  /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server: the default of RFC 9113.
   static constexpr std::size_t table_bytes_max = 4'096;
 
  private:

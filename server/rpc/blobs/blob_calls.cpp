@@ -44,8 +44,8 @@ coro::task<void> blob_put::run() {
   deadline_.cancel();
 }
 
-// A name that is not the SHA-256 of the value cannot be verified, so only a process that holds the
-// value can upload it.
+// A name that is not the value's hash cannot be verified, so only a process that holds the value
+// may upload it.
 muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.sha256()); !wrong.ok() || asked_.name().empty()) return wrong;
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;

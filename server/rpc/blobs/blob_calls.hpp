@@ -1,6 +1,5 @@
-// Calls of muster.v1.BlobService that upload or download blobs. Each call object is a local
-// variable of its handler and is used only on the engine thread. Apart from gRPC's buffers, a call
-// buffers at most one chunk.
+// Calls of muster.v1.BlobService that upload or download blobs. Created by their handlers; used
+// only on the engine thread. Apart from gRPC's buffers, a call buffers at most one chunk.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -52,7 +51,7 @@ class blob_call {
  protected:
   ~blob_call() = default;
 
-  /// Starts the deadline. Must be called before waiting for the client.
+  /// Starts the deadline. Called before waiting for the client.
   void expect_client() {
     deadline_.call_at(coro::timer::clock::now() + options_.silence_max, [this] { call_.cancel(); });
   }

@@ -1,6 +1,6 @@
 // Stream of a process that holds large values in its memory. The server requests uploads and
-// reports values that are no longer needed. Each instance is a local variable of the call's handler
-// and is used only on the engine thread.
+// reports values that are no longer needed. Created by the call's handler; used only on the engine
+// thread.
 #pragma once
 
 #include <set>
@@ -28,7 +28,6 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   [[nodiscard]] coro::task<void> run();
   void shut_down();
 
-  // Overrides of holder_sink.
   void on_upload_requested(std::string_view name) override;
   bool on_ticket(std::string_view ticket, std::string_view name) override;
   void on_released(std::string_view name) override;
@@ -38,8 +37,8 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   /// issued.
   static constexpr std::size_t waiting_max = 10'000;
 
-  // Overrides of message_stream. The output is bounded by the number of values that the process
-  // holds: each value is listed at most once as wanted and once as unneeded.
+  // The output is bounded by the number of values that the process holds: each value is listed at
+  // most once as wanted and once as unneeded.
   muster::status take(v1::HoldRequest const& message) override;
   void refused(muster::status const&) override {}
   void input_ended() override { end(grpc::Status::OK); }

@@ -1,7 +1,7 @@
 // Detects when agent connections end. Clusters that report errors by heartbeat need this detection,
-// because their agents have no pending call that would be cancelled. The composition root owns this
-// object, which outlives the grpc_server and is destroyed before the engine. All functions except
-// `accepted` are called on the engine thread.
+// because their agents have no pending call that would be cancelled. Owned by the composition root;
+// outlives the grpc_server and is destroyed before the engine. Used only on the engine thread,
+// except `accepted`.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -49,7 +49,7 @@ class agent_connections {
   std::map<agent, connection> agents_;
   std::unordered_map<std::uint64_t, agent> watches_;
 
-  // Sockets of connections to the main port. Bounded by the process's limit of descriptors.
+  // Sockets of the main port. Bounded by the process's descriptors.
   std::mutex mutex_;
   std::vector<std::string> peers_;                // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_

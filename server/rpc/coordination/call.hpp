@@ -1,6 +1,6 @@
 // A call of the coordination service, from its request slot until it is freed. It is not a
-// coroutine, because thousands of calls wait at the same time. Each call object owns itself and is
-// used only on the engine thread. States:
+// coroutine, because thousands of calls wait at the same time. Owns itself; used only on the engine
+// thread. States:
 //
 //   requested --call arrives--> asked --reply--> finishing --reply sent--> freed
 //     |                            \--caller disconnects (if the method parks)--> freed
@@ -87,8 +87,7 @@ class coordination_call final : private coro::rpc_tag,
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
   }
-  /// Checks again whether a waiting call is admitted. If the gate now rejects the call, ends it
-  /// with the gate's status.
+  /// Checks again whether a waiting call is admitted. Ends a rejected call with the gate's status.
   void recheck();
   void refuse(muster::status const& why);
 

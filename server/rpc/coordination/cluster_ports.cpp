@@ -22,8 +22,8 @@ using net::accepted_socket;
 namespace {
 
 // Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies a
-// call's connection only by this number. If descriptors had the lowest free number, a pending call
-// of a closed connection would be attributed to the next connection.
+// call's connection only by this number. With the lowest free number, a pending call of a closed
+// connection would be attributed to the next connection.
 class file_numbers {
  public:
   file_descriptor renumber(file_descriptor fd) {

@@ -4,8 +4,8 @@
 // its connection's cluster. A client that connects to the main port can also select a cluster by
 // the first label of the host name.
 //
-// The composition root owns this object and destroys it before the server, whose listener accepts
-// the connections. Used only on the engine thread.
+// Owned by the composition root and destroyed before the server, whose listener accepts the
+// connections. Used only on the engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -44,7 +44,7 @@ class cluster_ports final : public cluster_endpoints {
   ~cluster_ports() override;
   cluster_ports(cluster_ports const&) = delete;
 
-  /// Sets the address of the server's own port, such as "127.0.0.1:8476". Must be called once.
+  /// Sets the address of the server's own port, such as "127.0.0.1:8476". Called once.
   void set_main_address(std::string address);
 
   /// Opens a port for the cluster's agents and returns its address, such as "127.0.0.1:9001".
@@ -83,7 +83,7 @@ class cluster_ports final : public cluster_endpoints {
   /// that this peer made to other ports. Thread-safe.
   void accepted_on_main(int socket, std::string const& peer, std::string const& client);
   /// Returns the caller's address, such as "10.0.0.3:4711" or "[::1]:4711", or an empty string if
-  /// it is unknown. Behind a relay, returns the client's address.
+  /// unknown. Behind a relay, returns the client's address.
   std::string peer_of(grpc::ServerContext const& context) const;
   /// Returns the address of the connection's peer, which may be a relay. The address is unique
   /// among open connections.

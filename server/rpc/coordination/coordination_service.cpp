@@ -47,7 +47,7 @@ class both_dialects final : public coordination_service {
   void judge_calls_of(std::string const& token) override {
     auto const place = calls_.by_token.extract(token);
     if (!place) return;
-    // A refusal can end other calls, which then remove themselves from the list.
+    // A refusal can end other calls, which then remove themselves.
     auto& waiting = place.mapped();
     while (!waiting.empty()) (*waiting.begin())->recheck();
   }

@@ -1,7 +1,7 @@
 // The coordination service for unmodified JAX and TensorFlow. Serves all methods under both gRPC
-// service names with the coordination hub. The composition root owns the service and destroys it
-// before the grpc_server. Used only on the engine thread. To stop the service, first call
-// hub.stop(), which answers all waiting calls, then the server's stop().
+// service names with the coordination hub. Owned by the composition root and destroyed before the
+// grpc_server. Used only on the engine thread. To stop the service, first call hub.stop(), which
+// answers all waiting calls, then the server's stop().
 #pragma once
 
 #include <cstddef>

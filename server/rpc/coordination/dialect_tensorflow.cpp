@@ -38,7 +38,7 @@ std::vector<coordination::task_ref> tasks(coordination_call const& c, Tasks cons
   return all;
 }
 
-// A job that is not in the cluster has no tasks.
+// An unknown job has no tasks.
 void watch_job(coordination_call& c, std::string const& job, coordination::watch_tasks& q) {
   c.style.naming = naming_of(c.spec(), job);
   if (c.style.naming != task_naming::by_job) return;
@@ -48,7 +48,7 @@ void watch_job(coordination_call& c, std::string const& job, coordination::watch
   if (at < c.spec().jobs.size()) q.job = at;
 }
 
-// TensorFlow describes a device by a DeviceAttributes message, whose first field is the name, as in
+// TensorFlow describes a device by DeviceAttributes, whose first field is the name, as in
 // StringValue. Agents that use the C++ library send plain bytes.
 std::string name_of(google::protobuf::Any const& device) {
   if (device.type_url().empty()) return is_utf8(device.value()) ? device.value() : std::string();

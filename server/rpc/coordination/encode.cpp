@@ -15,8 +15,7 @@ namespace {
 
 using coded = google::protobuf::io::CodedOutputStream;
 
-// Minimum size of a value that is shared. Copying a smaller value costs less than counting
-// references.
+// Smaller values are copied, which costs less than reference counting.
 constexpr std::size_t shared_value_bytes = 4'096;
 constexpr std::size_t message_bytes_max = std::numeric_limits<std::int32_t>::max();
 

@@ -14,8 +14,8 @@ namespace muster::server {
 template <class Encoded>
 class encoding_cache {
  public:
-  /// Returns the encoding of `what` in this format. Calls `make()` unless the cache, which has four
-  /// entries, contains the encoding. The result is valid until the next call.
+  /// Returns the encoding of `what` in this format. Calls `make()` unless the encoding is among the
+  /// last four. The result is valid until the next call.
   template <class T, class Make>
   Encoded const& get(std::shared_ptr<T const> const& what, std::uint64_t variant, Make make) {
     for (auto const& e : entries_)

@@ -27,8 +27,7 @@ std::string source_bytes(coordination::fault const& f, dialect d,
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));
-    // Protobuf omits zeros, so an error of task 0 would look like an error without a task. An
-    // explicit zero is valid.
+    // Protobuf omits zeros, so task 0 would look like no task. An explicit zero is valid.
     if (f.source == 0 && !f.reported) return {explicit_zero.begin(), explicit_zero.end()};
     return e.SerializeAsString();
   }

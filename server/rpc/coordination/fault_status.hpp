@@ -17,7 +17,7 @@ enum class dialect : std::uint8_t { xla, tensorflow };
 grpc::Status to_grpc(core::coordination::fault const& f, dialect d,
                      core::coordination::cluster_spec const* spec);
 
-/// Returns an error of the rpc layer in a form that clients treat as an answer of the service.
+/// Returns an error of the rpc layer that clients treat as an answer of the service.
 grpc::Status coordination_error(muster::status const& why, dialect d);
 
 }  // namespace muster::server

@@ -8,7 +8,7 @@
 
 namespace muster::server {
 
-/// Maximum size of a decompressed request. Larger requests fail with RESOURCE_EXHAUSTED.
+/// Requests that are larger after decompression fail with RESOURCE_EXHAUSTED.
 inline constexpr std::size_t gunzipped_bytes_max = std::size_t{32} << 20;
 
 enum class gunzip_result {

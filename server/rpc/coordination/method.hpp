@@ -1,5 +1,5 @@
-// An RPC of the coordination service as a table row with its name and two functions. The functions
-// convert its request to a core request, and the core's reply to bytes.
+// An RPC of the coordination service as a table row: its name, and functions that convert its
+// request and its reply.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -32,7 +32,7 @@ struct answer_style {
 };
 
 struct answer_scope {
-  /// The cluster's description; null if the cluster was removed.
+  /// Null if the cluster was removed.
   core::coordination::cluster_spec const* spec = nullptr;
   answer_style style;
   encoding_cache<grpc::ByteBuffer>* encoded = nullptr;
@@ -40,8 +40,8 @@ struct answer_scope {
 
 struct coordination_method {
   std::string path;   ///< "/package.Service/Method"
-  bool parks;         ///< whether the call can wait, so that a disconnect of the caller matters
-  std::size_t slots;  ///< number of calls that can arrive in one engine turn without delay
+  bool parks;         ///< whether the call can wait, so that a disconnect matters
+  std::size_t slots;  ///< calls that can arrive in one engine turn without delay
   /// Parses the bytes and sends the request to the core on behalf of `call`. Returns false if the
   /// bytes are malformed.
   bool (*ask)(coordination_call& call, grpc::ByteBuffer& bytes);

@@ -32,8 +32,7 @@ muster::result<core::session_id> session_of(std::string const& text) {
   return invalid("session: '" + text.substr(0, 64) + "' is not a session id");
 }
 
-/// Returns whether a call succeeded. A timeout counts as success, because its reply contains the
-/// partial result.
+/// A timeout counts as success, because its reply contains the partial result.
 bool in_time_or_late(core::reply const& r) {
   return r.status.ok() || r.status.code == muster::code::deadline_exceeded;
 }
@@ -163,7 +162,7 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
   submission closures;
   if (auto wrong = read(c.request(), pools_.of(*session), *session, closures); !wrong.ok())
     co_return wrong;
-  // The error of the previous generation is reported once none of its closures is running.
+  // The previous generation's error is reported once none of its closures is running.
   auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
   auto const before = co_await std::move(settling);
   if (!before.status.ok()) co_return before.status;

@@ -96,8 +96,8 @@ class coordinator_calls {
     return got ? c.finish(*got) : c.finish(to_grpc(got.error()));
   }
 
-  /// Checks whether the caller is allowed to use the session and the functions, and to create
-  /// another per-worker value.
+  /// Checks whether the caller may use the session and the functions, and create another per-worker
+  /// value.
   template <class Request, class Response>
   muster::status check_caller(call<Request, Response>& c) {
     if constexpr (requires { c.request().session(); }) {

@@ -1,5 +1,5 @@
-// Templates handle both a message of a stream and the request of a call, which differ only in how
-// they specify functions.
+// Templates handle both a stream's message and a call's request, which differ only in how they
+// specify functions.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
@@ -28,8 +28,7 @@ std::string check_columns(Message const& m, int n) {
   return wrong_encodings(m, n);
 }
 
-// Converts milliseconds. Clamps the value to a time that exceeds all limits of the core and does
-// not overflow.
+// Clamps to a time that exceeds all limits of the core and does not overflow.
 core::duration milliseconds(std::uint64_t ms) {
   return std::chrono::milliseconds(std::min<std::uint64_t>(ms, 1'000'000'000'000));
 }
@@ -106,7 +105,7 @@ std::string add_callables(Message const& m, submission& into) {
   return {};
 }
 
-// The inputs of a closure are consecutive. Each sequence of inputs creates extras.
+// A closure's inputs are consecutive. Each run of inputs creates extras.
 template <class Message>
 std::string add_inputs(Message const& m, token_lookup const& held, submission& into) {
   auto const count = into.closures().size();

@@ -1,4 +1,4 @@
-// Converts session requests: introduction, closures, per-worker values. The functions are pure.
+// Converts session requests: introduction, closures, per-worker values. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace muster::server {
 
-/// Converts the introduction. Returns NOT_FOUND for an unknown cluster and INVALID_ARGUMENT for
-/// other problems. The message contains the field.
+/// Converts the introduction. Returns NOT_FOUND for an unknown cluster, otherwise INVALID_ARGUMENT
+/// with the field.
 muster::result<core::session_spec> from_wire(v1::Open const& open);
 
 /// Returns the answer to `open` without the fields that identify the server.
@@ -26,8 +26,7 @@ using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
 /// Adds the message's closures to an empty submission. `functions` contains the functions that the
 /// stream has defined, including in this message; for a call, it contains one function per closure.
-/// Returns an empty string, or the field and the problem. In the second case, `into` must not be
-/// used.
+/// Returns an empty string, or the field and the problem; `into` must then not be used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);

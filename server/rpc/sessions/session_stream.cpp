@@ -84,7 +84,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   } else if (m.has_open()) {
     return invalid("open: must be sent only once");
   }
-  // The stream must still be read, because the client sends releases on it.
+  // The stream is still read, because releases arrive on it.
   if (limited_ && resumable_ && m.token_size() > 0)
     if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
@@ -193,8 +193,8 @@ void session_stream::before_write() {
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
-// A closure that starts without the outcome of another closure, for example on a new worker, does
-// not wake this stream. The timer detects the start, so that a client with a full queue continues.
+// A closure that starts without another closure's outcome, for example on a new worker, does not
+// wake this stream. The timer detects it, so that a client with a full queue continues.
 void session_stream::report_queue() {
   auto report = queue_of(*hub_, session_, taken_);
   if (report.waiting() >= capacity_)

@@ -6,8 +6,8 @@
 // `close` end it.
 //
 // The stream is not read while the session's queue is full or too many outcomes are waiting. The
-// stream ends with OK once it is sealed, drained and written. Each instance is a local variable of
-// the call's handler and is used only on the engine thread.
+// stream ends with OK once it is sealed, drained and written. Created by the call's handler; used
+// only on the engine thread.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
 
   void shut_down();
 
-  // Overrides of session_sink.
   void on_outcome(core::outcome const& o) override;
   void on_notice(core::session_notification const& n) override;
   void on_object_answer(core::objects::call_answer const& a) override;
@@ -46,7 +45,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_journal_failure(muster::status const& why) override;
 
  private:
-  // Overrides of message_stream.
   muster::status take(v1::SessionRequest const& message) override;
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
@@ -58,7 +56,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
-  /// Closes the session at the client's request.
   void close();
   /// Ends the stream after the remaining log lines. Other pending messages are dropped.
   void end_with_lines();
@@ -76,7 +73,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status take_objects(v1::ObjectRequests const& requests);
   /// Creates the object and answers, or adds it to `waiting_`; see object_hub.
   void create(v1::NewObject const& asked);
-  /// Creates waiting objects whose names are free. Retries later if objects still wait.
+  /// Creates waiting objects whose names are free. Retries later if objects remain.
   void create_waiting();
   void send_found(std::uint64_t number, muster::result<core::object_id> const& id);
   void send_created(std::uint64_t number, muster::result<core::dataset_id> const& id);

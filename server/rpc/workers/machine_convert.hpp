@@ -7,8 +7,8 @@
 
 namespace muster::server {
 
-/// Converts a report. An invalid number (negative, not finite) becomes unknown. Returns
-/// INVALID_ARGUMENT with the field in the message.
+/// An invalid number (negative, not finite) becomes unknown. Returns INVALID_ARGUMENT with the
+/// field in the message.
 muster::result<machine> from_wire(v1::Machine const& m);
 
 }  // namespace muster::server

@@ -36,7 +36,7 @@ stacks_answer from_wire(v1::RankStacks const& stacks);
 void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);
 void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
 doctor::steps_held from_wire(v1::StepsHeld const& held);
-/// Adds one report per attempt to `to`.
+/// Adds one report per attempt.
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
 struct ranks_killed {
   core::program_id program{};
@@ -46,7 +46,6 @@ struct ranks_killed {
 ranks_killed from_wire(v1::LastStacks const& stacks);
 /// Returns RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<task_stack> from_wire(v1::TaskStack const& stack);
-/// Returns RESOURCE_EXHAUSTED if the worker is too busy.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 
 }  // namespace muster::server

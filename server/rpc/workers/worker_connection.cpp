@@ -64,7 +64,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
     seen->host = host_;
     hub_->report(stream_, std::move(*seen));
   }
-  // The confirmation tells the worker that the server has already sent all earlier messages.
+  // The confirmation tells the worker that all earlier messages were already sent.
   if (m.drain() && attached_) {
     leave_asked_ = true;
     hub_->apply(core::worker_drain{stream_, true});
@@ -223,8 +223,8 @@ void worker_connection::input_ended() {
 }
 
 // The input ends after a half-close and after a broken connection. In both cases, a worker that
-// requested to leave and has no closures has left in order; it may have exited before its status
-// was sent. Other workers have left in order if the status was sent.
+// requested to leave and has no closures has left; it may have exited before its status was sent.
+// Other workers have left if the status was sent.
 void worker_connection::finished(bool sent) {
   if (!half_closed_) return;
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
@@ -354,7 +354,7 @@ void worker_connection::on_stop_after(doctor::stop_after const& order) {
   wake();
 }
 
-// The query is sent in its own message, so that it does not delay closures.
+// The query is sent alone, so that it does not delay closures.
 void worker_connection::on_stack_query(std::uint64_t number) {
   if (!out_.empty()) out_.seal();
   out_.tail().add_read_stack(number);

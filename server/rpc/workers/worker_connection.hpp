@@ -3,8 +3,8 @@
 //
 //   hello ──► answers… ──► half-close / broken stream / protocol error
 //
-// The hub assigns work and can end the stream by on_disconnect. Each instance is a local variable
-// of the call's handler and is used only on the engine thread.
+// The hub assigns work and can end the stream by on_disconnect. Created by the call's handler; used
+// only on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,6 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   void shut_down();
 
-  // Overrides of worker_sink.
   void on_welcome(core::welcome const& w) override;
   void on_dispatch(std::span<core::assignment const> batch) override;
   void on_stop(core::stop_request const& s) override;
@@ -59,7 +58,6 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:
-  // Overrides of message_stream.
   muster::status take(v1::WorkerMessage const& message) override;
   void refused(muster::status const& why) override;
   void input_ended() override;

@@ -115,8 +115,7 @@ std::string pickle_of(std::string_view bytes) {
   return made.append(bytes) += '.';
 }
 
-// Combines byte arguments with their inputs, for workers whose hello does not announce support for
-// separate inputs.
+// Combines byte arguments with their inputs, for workers that do not support separate inputs.
 std::string in_one_json(core::assignment const& a) {
   auto made = "[\"" + base64(a.args.view()) + '"';
   for (std::size_t i = 0; a.inputs && i < a.inputs->size(); ++i) {
@@ -161,7 +160,7 @@ static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
 static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
 static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
 
-// Converts a log level. A level that only newer workers use becomes info.
+// Converts levels that only newer workers use to info.
 log_level level_of(int number) {
   return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
 }

@@ -7,8 +7,8 @@
 
 namespace muster::server {
 
-/// Converts the hello. Returns RESOURCE_EXHAUSTED for too many functions and INVALID_ARGUMENT for
-/// other problems. The message contains the field and its value.
+/// Returns RESOURCE_EXHAUSTED for too many functions, otherwise INVALID_ARGUMENT. The message
+/// contains the field and its value.
 muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 
 /// Returns the closures that the worker still holds. Returns INVALID_ARGUMENT for columns of

@@ -23,7 +23,7 @@ using boost::system::error_code;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
-// Limit for the tasks of all stores. A connection has at most two tasks.
+// Limit for all stores. A connection has at most two tasks.
 constexpr std::size_t tasks_max = 2'000'000;
 // Keepalive settings. A peer whose host has failed is detected within 135 seconds.
 constexpr int idle_seconds = 60, probe_seconds = 15, probes = 5;

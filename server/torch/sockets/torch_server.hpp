@@ -1,10 +1,10 @@
 // Serves the TCPStores of clusters. One thread owns all stores and sockets, because switching
 // threads takes longer than a call.
 //
-// Owned by the composition root. Unless stated otherwise, used on the engine thread, or on any
-// thread before the engine runs. When a store reaches its connection limit (`torch::limits`), it
-// stops accepting, and clients wait in the backlog. Silent connections are kept open: torch 1.13
-// has a second, silent connection and busy-loops if this connection is closed.
+// Owned by the composition root. Used only on the engine thread once it runs, unless stated
+// otherwise. When a store reaches its connection limit (`torch::limits`), it stops accepting, and
+// clients wait in the backlog. Silent connections are kept open: torch 1.13 has a second, silent
+// connection and busy-loops if this connection is closed.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,7 @@ class torch_server final : public torch_stores {
   muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
                                        std::string peer, std::uint32_t rank);
 
-  /// Starts accepting connections. Must be called once.
+  /// Must be called once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);
   /// Closes all stores and connections, and ends the thread. Idempotent.
   void stop();

@@ -49,7 +49,7 @@ struct shape {
 };
 shape shape_of(op what);
 
-/// Returns the command with this byte, or nothing if the numbering has no such command.
+/// Returns nothing if the numbering has no such command.
 std::optional<op> command_of(numbering n, std::uint8_t byte);
 
 inline constexpr std::uint32_t magic = 0x3C85F7CE;
