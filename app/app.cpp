@@ -1,5 +1,6 @@
 // Threads: the engine thread owns the hubs, the services and gRPC. The web thread owns HTTP. The
 // main thread starts both, waits for a signal and stops them. Order of the steps:
+//
 // clang-format off
 //   start   resolvers queried → HTTP port → web thread, which answers 503 → leadership (--store) → data directory → clusters
 //           → spill directory → history → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers

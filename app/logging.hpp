@@ -25,9 +25,9 @@ class logging {
 /// Thread-safe.
 void log(log_event const& n);
 
-/// Writes a log line without the logger's thread, which the supervisor does not have. Also used
-/// immediately before the process exits. If stderr is blocked, the line is dropped. Thread-safe,
-/// and async-signal-safe if `text` has fewer than 100 characters.
+/// Writes a log line without the logger's thread. Used in the supervisor and immediately before the
+/// process exits. If stderr is blocked, the line is dropped. Thread-safe, and async-signal-safe if
+/// `text` has fewer than 100 characters.
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
 /// Sets the format of write_log_line.
 /// @pre No other threads exist.

@@ -1,5 +1,5 @@
 // Process-wide settings of the server: stop signals, file limits, randomness, and a watchdog for
-// stopping. Signal functions: call them on the main thread.
+// stopping. Call the signal functions on the main thread.
 #pragma once
 
 #include <chrono>

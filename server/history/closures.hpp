@@ -18,7 +18,7 @@ result<explanation> explain(history const& h, coordinator const& core, closure_i
 /// Returns the known closures among `ids`, in the order of `ids`.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Continues a search at `from` and makes one step. Records are searched before rows.
+/// Continues a search at `from` by one step. Records are searched before rows.
 result<search_step> search_closures(history const& h, coordinator const& core,
                                     closure_query const& q, closure_cursor from,
                                     closure_bounds const& within);

@@ -37,7 +37,7 @@ class rocks_store final : public store {
 
   std::filesystem::path const directory_;
   std::unique_ptr<rocksdb::DB> db_;  // null after reopening has failed
-  bool out_of_space_ = false;        // reopen before the next write
+  bool out_of_space_ = false;        // whether to reopen before the next write
 };
 
 }  // namespace muster::server::journal

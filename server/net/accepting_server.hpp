@@ -32,7 +32,6 @@ struct accepting_server_options : coro::grpc_server_options {
   // Called on the engine thread when a connection was closed because of resets. `peer` is, for
   // example, "10.0.0.3:4711".
   std::function<void(std::string const& peer)> cut = [](auto const&) {};
-  // Bounds the memory of connections.
   guard_options guard;
 };
 

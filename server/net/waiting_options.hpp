@@ -27,7 +27,7 @@ struct waiting_options {
 
 /// Trust in relays that send PROXY headers; see proxy_header.hpp.
 struct proxy_rules {
-  /// Returns whether headers of this relay are trusted. If empty, no relay is trusted.
+  /// Returns whether headers of this relay are trusted. Without a function, no relay is trusted.
   std::function<bool(boost::asio::ip::address const& relay)> believed = {};
   /// Logs a line, at most once per ten seconds. Called on the listener's thread.
   std::function<void(std::string const& line)> complain = [](auto const&) {};

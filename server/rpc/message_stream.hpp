@@ -46,7 +46,7 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// If it returns an error, the stream calls refused() and ends with the error.
+  /// If take() returns an error, the stream calls refused() and ends with the error.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
   /// Called when a read failed because the stream is half-closed, cancelled or broken.

@@ -12,7 +12,7 @@ namespace muster::server {
 class proxied_peers {
  public:
   /// Adds a connection of `peer` on behalf of `client`. Bounded by the limit of descriptors,
-  /// because a connection replaces the previous one with its descriptor.
+  /// because a connection replaces the previous connection with its descriptor.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);

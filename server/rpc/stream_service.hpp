@@ -34,8 +34,8 @@ struct stream_options {
   /// server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Returns the cluster of a port, for calls that specify no cluster. If empty, these calls use
-  /// the main cluster.
+  /// Returns the cluster of a port, for calls that specify no cluster. Without a function, these
+  /// calls use the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
   /// Blobs that arguments and values refer to. Null if blobs are disabled.

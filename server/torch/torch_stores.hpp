@@ -32,7 +32,7 @@ class torch_stores {
   /// has no port.
   virtual std::string address(std::uint64_t cluster) const = 0;
   /// Calls `f` on the store thread, with null if the store no longer exists. Does not call `f` if
-  /// the server stops before.
+  /// the server stops first.
   virtual void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) = 0;
 };
 

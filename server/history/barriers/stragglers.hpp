@@ -21,7 +21,7 @@ struct straggler_view {
     std::string last;
     std::string host;
     duration late{};
-    duration spread{};  ///< time from the first to the last arrival
+    duration spread{};
   };
   struct task {
     std::string name;

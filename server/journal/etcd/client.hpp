@@ -106,7 +106,7 @@ class client {
   /// Stops the running calls. All later calls immediately fail with CANCELLED.
   void give_up();
   bool gave_up() const { return stopped_; }
-  /// Gives up if etcd does not answer within `patience` of the first of these calls. Called
+  /// Gives up if etcd does not answer within `patience` of the first hurry() call. Called
   /// repeatedly while another thread waits for the caller.
   void hurry(milliseconds patience);
   /// Allows calls again after give_up().

@@ -1,6 +1,6 @@
 // Store in etcd (`--store`). A transaction succeeds only if the leader's key has the expected
 // creation revision and version. Therefore, no other server can write, and a delayed transaction
-// cannot be applied after a later one. One thread at a time.
+// cannot be applied after a later transaction. Used by one thread at a time.
 #pragma once
 
 #include <chrono>

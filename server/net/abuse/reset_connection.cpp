@@ -21,8 +21,8 @@ bool reset(int socket) {
   return ::connect(socket, &nobody, sizeof nobody) == 0;
 }
 
-/// Resets a connection by a copy of its descriptor, because the descriptor's number can be reused
-/// at any time. An empty name matches any peer.
+/// Resets a connection through a copy of its descriptor, because the descriptor's number can be
+/// reused at any time. An empty name matches any peer.
 std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};

@@ -78,7 +78,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void leave_hub(bool clean, std::string reason, bool may_return = false,
                  std::optional<core::held_closure> process_ended = {});
   void connection_lost();
-  /// Acknowledges answers that are on disk. Acknowledges all answers that arrived during one write
+  /// Acknowledges answers that are on disk; answers that arrived during one write are acknowledged
   /// together.
   void acknowledge();
 

@@ -63,7 +63,6 @@ class torch_server final : public torch_stores {
   muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
                                        std::string peer, std::uint32_t rank);
 
-  /// Must be called once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);
   /// Closes all stores and connections, and ends the thread. Idempotent.
   void stop();
