@@ -60,8 +60,9 @@ class held_closures {
     }
   }
 
-  /// Calls `f(job, waits)` for each job whose slot is released because it has waited for a value
-  /// for `slot_kept`, and for each job that resumes. At most `most` slots are released at a time.
+  /// Calls `f(job, true)` for each job that has waited for a value longer than `slot_kept`, which
+  /// releases its slot, and `f(job, false)` for each job that resumes. At most `most` slots are
+  /// released at a time.
   template <class F>
   void report_waits(clock::time_point now, std::size_t most, F f) {
     auto given = waiting();

@@ -102,7 +102,8 @@ std::string coordinator::state::stray_alarm() const {
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
 }
 
-// Checks that workers agree with their slots, and sessions with the repeats that they wait for.
+// Checks that the records of workers and slots are consistent, and those of sessions and of the
+// retries that they wait for.
 std::string coordinator::state::mismatch() const {
   for (auto const& [stream, w] : registry.all()) {
     auto const& at = scheduler.of(w->number);

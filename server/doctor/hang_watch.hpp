@@ -9,7 +9,8 @@
 // A rank *works* when it prints, takes a step, does I/O or touches new memory, or when its stack
 // changes. A rank *spins* when it only uses the processor, for example while it waits for a device
 // or runs an endless loop. The program moves while any training rank works or all training ranks
-// spin. A late barrier is examined separately. A working rank is never named.
+// spin. A late barrier is examined separately. A rank that makes progress is never reported as the
+// cause.
 //
 // Pure: callers pass the time. Owned by the code that watches programs, used on one thread. Limits:
 // hang::waiting_shown, and text_bytes_max for each stack.

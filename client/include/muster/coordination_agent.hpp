@@ -73,7 +73,8 @@ class key_watch {
 /// executor. Cancellation of any type throws operation_aborted and withdraws the request.
 ///
 /// All members that contact the service throw agent_error (also if the agent is not connected),
-/// coordination_error and wait_timeout. Each member lists only its other exceptions.
+/// coordination_error and wait_timeout. Each member lists only its additional
+/// exceptions.
 class coordination_agent {
  public:
   /// Unit of all timeouts.

@@ -15,7 +15,7 @@
 
 namespace muster::web {
 
-/// Evenly spaced samples of a long sequence, whose median they approximate.
+/// Evenly spaced samples of a long sequence, which approximate its median.
 template <std::size_t most>
 class spread_samples {
  public:

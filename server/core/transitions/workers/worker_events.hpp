@@ -25,7 +25,8 @@ class worker_events {
       : core_(core), life_(life), building_(building) {}
 
   time_point waits_until(worker const& w, slot c) const;
-  /// Requeues closures that have waited long enough. The worker is lost with the last closure.
+  /// Requeues closures that have waited long enough. When the last closure is requeued, the worker
+  /// counts as lost.
   void stop_waiting(worker& w);
   /// @param pause duration for which the server itself was stalled, which does not count as
   /// silence.
