@@ -111,7 +111,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
-      // The blob's name is registered by then.
+      // The blob's name is registered before this function runs.
       engine_.context().post([this, id = m.closure] { blobs_.copy(id); });
       return true;
     });

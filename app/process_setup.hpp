@@ -46,7 +46,7 @@ class descriptor_shortage {
 
  private:
   std::uint64_t const limit_;
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // guards the following members
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
@@ -64,7 +64,7 @@ class stop_watchdog {
   void watch();
 
   std::chrono::steady_clock::time_point const deadline_;
-  std::mutex mutex_;  // guards the members below
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::string step_;
   bool over_ = false;

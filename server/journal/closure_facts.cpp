@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Hand-written for speed, because each ended or deleted closure needs keys.
+// This function is hand-written for speed, because each ended or deleted closure needs keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];

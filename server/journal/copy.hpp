@@ -29,7 +29,7 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies an open view without blobs, otherwise like `copy_store` for directories.
+/// Copies an open view without blobs. Otherwise behaves like `copy_store` for directories.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 

@@ -62,7 +62,7 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   return {};
 }
 
-// RocksDB's message about a damaged table contains the manifest's name instead of the table's.
+// RocksDB's message about a damaged table contains the manifest's name instead of the table's name.
 std::string explained(rocksdb::Status const& why, rocksdb::Options const& options,
                       fs::path const& directory, held_files const& held) {
   for (auto const& [name, file] : held.files()) {

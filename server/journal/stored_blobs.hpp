@@ -1,6 +1,5 @@
-// Reads and copies the blobs in DIR/blobs. Each is named after the SHA-256 of its bytes. Blobs
-// never change, so they can be read while a server runs; deleted blobs are skipped.
-// Single-threaded.
+// Reads and copies the blobs in DIR/blobs. The name of a blob is its SHA-256. Blobs never change,
+// so they can be read while a server runs; deleted blobs are skipped. Single-threaded.
 #pragma once
 
 #include <filesystem>

@@ -16,8 +16,8 @@ using request = grpc::health::v1::HealthCheckRequest;
 using response = grpc::health::v1::HealthCheckResponse;
 using look_up = std::function<response::ServingStatus(std::string const& service)>;
 
-// A caller that watches the server's health. It receives the status whenever the status differs
-// from the one sent last, so a slow reader needs no queue.
+// A caller that watches the server's health. It receives the status whenever it differs from the
+// last status sent, so a slow reader needs no queue.
 class health_watch {
  public:
   using call = coro::server_bidi<request, response>;

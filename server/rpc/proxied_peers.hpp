@@ -11,8 +11,8 @@ namespace muster::server {
 
 class proxied_peers {
  public:
-  /// Adds a connection of `peer` on behalf of `client`. Bounded by the limit of descriptors,
-  /// because a connection replaces the previous connection with its descriptor.
+  /// Adds a connection of `peer` on behalf of `client`. Replaces an earlier connection with this
+  /// descriptor, so the number of entries is bounded.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);

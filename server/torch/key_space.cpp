@@ -1,6 +1,6 @@
 // Reproduces peculiarities that torch's clients rely on. Creating a key wakes the clients that wait
-// for the key, even if it is deleted again. Numbers are stored as text. Queue names are separate
-// from key names.
+// for the key, even if the key is deleted again. Numbers are stored as text. Queue names are
+// separate from key names.
 #include "server/torch/key_space.hpp"
 
 #include <algorithm>

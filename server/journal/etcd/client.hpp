@@ -41,7 +41,7 @@ struct member {
   std::string trouble = "not asked";  ///< error of the last call; empty after success
 };
 
-/// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.
+/// The code RESOURCE_EXHAUSTED can also mean "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
 /// Returns whether the error is temporary. The call may have been executed.
 bool is_transient(grpc::Status const& s);

@@ -139,7 +139,7 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// Polls until the blob is uploaded, can no longer be uploaded, or the client has disconnected.
+// Polls until the blob is uploaded or can no longer be uploaded, or until the client disconnects.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();

@@ -49,7 +49,7 @@ class agent_connections {
   std::map<agent, connection> agents_;
   std::unordered_map<std::uint64_t, agent> watches_;
 
-  // Sockets of the main port. Bounded by the process's descriptors.
+  // Sockets of the main port. Bounded by the limit of descriptors.
   std::mutex mutex_;
   std::vector<std::string> peers_;                // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_

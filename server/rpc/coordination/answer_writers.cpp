@@ -7,7 +7,7 @@ namespace muster::server {
 
 namespace {
 
-// With fewer answers, the engine thread finishes before a helper thread wakes up.
+// The engine thread writes fewer answers before a helper thread wakes up.
 constexpr std::size_t many = 32;
 
 }  // namespace

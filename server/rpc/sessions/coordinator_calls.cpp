@@ -380,7 +380,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
   if (r.closure() == 0 && r.token() != 0) of.closure = h.state().closure_of(*session, r.token());
-  // No closure of this session has reported anything.
+  // The closure has reported nothing in this session.
   if (!all && h.logs().job_of(of.closure) != *session) return response;
   auto const page = h.logs().after(of, r.after(), r.limit() == 0 ? lines_max : r.limit());
   response.set_dropped(page.dropped);

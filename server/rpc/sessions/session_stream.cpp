@@ -194,7 +194,7 @@ void session_stream::before_write() {
 }
 
 // A closure that starts without another closure's outcome, for example on a new worker, does not
-// wake this stream. The timer detects it, so that a client with a full queue continues.
+// wake this stream. The timer detects the start, so that a client with a full queue continues.
 void session_stream::report_queue() {
   auto report = queue_of(*hub_, session_, taken_);
   if (report.waiting() >= capacity_)

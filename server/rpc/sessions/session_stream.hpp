@@ -49,7 +49,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
   bool may_read() override;
-  /// Returns whether all messages were delivered and no further message can follow.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
   void report_queue();
