@@ -376,7 +376,7 @@ PARAMETERS: dict[str, str] = {
     "page_token": "`next_page_token` of the previous page",
     "timeout": "maximum time to wait, at most 10 min; default 30 s",
     "wait": "maximum time to wait for the next line, at most 10 min",
-    "after": "only lines with a larger number; pass `after` from the previous answer",
+    "after": "only lines with a number greater than this value; pass `after` from the previous answer",
     "tail": "number of newest lines to return; not with `after`",
     "from_ms": "start of the time range, Unix ms",
     "to_ms": "end of the time range, Unix ms",
@@ -441,7 +441,7 @@ OPERATION_PARAMETERS: dict[str, dict[str, str]] = {
     "streamResults": {"wait": "`true`: send each line when its closure has ended"},
     "getKey": {"timeout": "maximum time to wait for the key, at most 10 min; default: no wait"},
     "waitAtBarrier": {"task": "required: task to join as, for example `worker:3`"},
-    "listEvents": {"after": "only events with a larger number; default: the newest events"},
+    "listEvents": {"after": "only events with a number greater than this value; default: the newest events"},
     "getStream": {
         "after": "value of `next` in the previous answer",
         "limit": "maximum number of bars; default 50,000",
