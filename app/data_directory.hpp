@@ -39,7 +39,8 @@ class data_directory {
   void on_part_read(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
   void start(journal::journal_options o);
-  /// Connects a hub: its changes are written here, and its requests wait in the common queue.
+  /// Connects a hub: its changes are written to this directory, and its requests wait in the common
+  /// queue.
   void attach_to(coordination_dependencies& hub);
   /// An empty `cluster` means the main cluster.
   void attach_to(hub_dependencies& hub, std::string const& cluster);

@@ -1,4 +1,4 @@
-// With etcd, blobs are stored only by this server and are lost when it ends.
+// With etcd, blobs are stored only by this server and are lost when it exits.
 #include "app/store_assembly.hpp"
 
 #include <spdlog/spdlog.h>

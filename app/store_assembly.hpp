@@ -36,8 +36,8 @@ class store_assembly {
   /// Opens spill and blob files. Must be called after begin(), before the engine runs.
   /// @throws start_error
   void open_files();
-  /// Removes unreferenced blobs every second, and more often while workers hold, or recently held,
-  /// blobs.
+  /// Removes unreferenced blobs every second, and more often while workers hold blobs or have
+  /// recently held blobs.
   /// @pre The files are open.
   void watch_blobs();
   /// @pre The data directory and the files are open.

@@ -7,7 +7,8 @@
 
 namespace muster::server {
 
-/// Returns whether a supervisor started this process, which must then not become a supervisor.
+/// Returns whether a supervisor started this process. If so, this process must not become a
+/// supervisor.
 bool is_supervised();
 
 /// Runs this program with these arguments, without argv[0]. Returns the server's exit status when

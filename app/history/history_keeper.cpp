@@ -22,7 +22,8 @@ constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
-// Size of about 500,000 spans. Older spans are read on demand, so that startup is fast.
+// Size of about 500,000 spans, which are read at startup. Older spans are read on demand, so that
+// startup is fast.
 constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
 
 std::string in_words(core::duration d) {

@@ -24,7 +24,7 @@ std::string signature(std::string const& secret, std::int64_t unix_seconds, std:
 
 class webhook_sender {
  public:
-  /// Further notifications are dropped and counted.
+  /// Maximum number of waiting notifications. Further notifications are dropped and counted.
   static constexpr std::size_t waiting_max = 100;
   static constexpr int tries_max = 3;
 

@@ -35,8 +35,8 @@ void coordinator::state::begin(time_point t) {
 }
 
 // Ends every step, in this order:
-//   1  propagate ends until nothing changes: ended and lost inputs, broken gangs, queues that no
-//      worker or version can serve
+//   1  propagate outcomes until nothing changes: finished and lost inputs, broken gangs, queues
+//      that no worker or version can serve
 //   2  drain, finish or remove sessions that have no closures left
 //   3  evict values and jobs beyond the limits, and closures that no other closure needs
 //   4  place programs, then dispatch closures: builds, gangs, then in turn

@@ -102,8 +102,8 @@ std::string coordinator::state::stray_alarm() const {
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
 }
 
-// Checks that the records of workers and slots are consistent, and those of sessions and of the
-// retries that they wait for.
+// Checks that workers match their slots, and that sessions match the results that they still have
+// to repeat.
 std::string coordinator::state::mismatch() const {
   for (auto const& [stream, w] : registry.all()) {
     auto const& at = scheduler.of(w->number);

@@ -69,7 +69,7 @@ enum class hang_change : std::uint8_t { none, found, over };
 
 class hang_watch {
  public:
-  /// Longer stacks are truncated.
+  /// Maximum size of a stack. Longer stacks are truncated.
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
   /// A barrier or step is late when it takes this many times as long as usual.
   static constexpr int late_times = 10;

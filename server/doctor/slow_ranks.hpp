@@ -33,7 +33,7 @@ struct slow_rank {
   bool operator==(slow_rank const&) const = default;
 };
 
-/// Smaller groups of similar ranks are not compared.
+/// Minimum size of a group of similar ranks. Smaller groups are not compared.
 inline constexpr std::size_t peers_min = 4;
 /// Minimum delay of a chronically slow rank, as a share of a step, and minimum number of steps.
 inline constexpr double behind_min = 0.02;

@@ -40,7 +40,7 @@ struct stop_after {
 
 class step_stops {
  public:
-  /// Further concurrent agreements are refused.
+  /// Maximum number of concurrent agreements. Further agreements are refused.
   static constexpr std::size_t under_way_max = 64;
   /// Maximum number of remembered agreements. At the limit, the oldest agreement is dropped, and a
   /// worker that reconnects is not informed of it.

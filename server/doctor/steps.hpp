@@ -28,7 +28,7 @@ struct step_report {
   std::uint64_t step = 0;
   core::duration at{};         // when `step` was reached, on the clock of `mark::at`
   std::vector<mark> marks{};   // newest steps since the last report, in order, including `step`
-  std::uint32_t left_out = 0;  // earlier steps omitted for lack of space
+  std::uint32_t left_out = 0;  // number of steps before `marks` that were omitted for lack of space
 };
 
 struct rank_place {

@@ -199,7 +199,8 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
   if (!named.name.empty()) release(named.name);
   named = {std::string(hash)};
-  // A client releases an argument when its closures have ended, so the server needs its own copy.
+  // A client releases an argument when its closures have finished, so the server needs its own
+  // copy.
   auto const* place = holders_.table().find(hash);
   if (place && !place->output && !table_.size_of(hash)) holders_.want(hash, dependencies_.now());
 }

@@ -40,7 +40,7 @@ struct pool_dependencies {
   // This hub's call IDs are greater than this number, and the next hub's IDs are greater than all
   // of this hub's IDs.
   std::uint64_t calls_above = 0;
-  /// Called when the values exceed the server's limit. Other hubs then evict values later.
+  /// Called when the values exceed the server's limit, so that other hubs evict values later.
   std::function<void()> over_budget = {};
 };
 

@@ -63,15 +63,15 @@ struct closure_progress {
 };
 
 struct log_limits {
-  /// Longer texts are truncated and marked.
+  /// Maximum lengths. Longer texts are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
   /// Maximum number of lines per closure. At the limit, the oldest line is dropped and counted.
   std::size_t closure_lines_max = 5'000;
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   /// Maximum size of all closures' lines, including `line_overhead` and `closure_overhead`. At the
-  /// limit, the closure that has been silent for longest loses its lines, which are counted. Later,
-  /// the closure also loses its progress.
+  /// limit, the closure that has been silent for longest loses its lines, which are counted. If
+  /// more room is needed later, the closure also loses its progress.
   std::size_t bytes_max = std::size_t{128} << 20;
   static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
 };

@@ -72,7 +72,7 @@ class object_hub {
     std::vector<std::pair<core::session_id, bool>>
         attached{};  // whether the session's client is connected
     std::vector<lost_stream> lost{};
-    /// Closures that have ended or are queued again; true for closures that succeeded.
+    /// Closures that have finished or are queued again; true for closures that succeeded.
     std::vector<std::pair<core::closure_id, bool>> closures{};
     std::vector<core::closure_id> stops{};
 

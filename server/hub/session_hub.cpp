@@ -29,7 +29,7 @@ void session_hub::deliver(core::effects const& fx) {
   gate_.hold(changed, [this, all = std::move(all)](auto const& lost) { deliver_held(all, lost); });
 }
 
-// Consecutive outcomes often belong to the same session, which is then looked up only once.
+// Consecutive outcomes often belong to the same session, so the session is looked up only once.
 void session_hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held) {
   served* to = nullptr;
   bool wait = false;

@@ -6,8 +6,8 @@
 // checksums. `start` removes an earlier process's files. A lock prevents two servers from using one
 // directory.
 //
-// The core limits the queue: pending bytes do not exceed its memory limit, and it reads at most 64
-// values at a time.
+// The core limits the length of the queue: pending bytes do not exceed its memory limit, and it
+// reads at most 64 values at a time.
 #pragma once
 
 #include <cstdint>

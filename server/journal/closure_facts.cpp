@@ -1,6 +1,6 @@
-// Entries: one per job or session, per request, and per closure that has ended or that a worker has
-// returned. A job's entries are deleted with the job; a session's request is deleted when all its
-// closures are released.
+// Entries: one per job or session, per request, and per closure that has finished or that a worker
+// has returned. A job's entries are deleted with the job; a session's request is deleted when all
+// its closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// This function is hand-written for speed, because each ended or deleted closure needs keys.
+// This function is hand-written for speed, because each finished or deleted closure needs keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -193,7 +193,7 @@ std::string named(core::session_id job, core::closure_id c) {
   return core::text(c) + " of " + core::text(job);
 }
 
-// Returns an error text if two closures have the same slot in the closure table.
+// Returns an error message if two closures have the same slot in the closure table.
 std::string first_place_violation(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;

@@ -46,8 +46,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// Copies `from` to `partial` and verifies the copy. `judged` contains the contents of `from`. It is
-// null if no server can load `from`; then only the numbers of entries are compared.
+// Copies `from` to `partial` and verifies the copy. `judged` contains the contents of `from`. If no
+// server can load `from`, `judged` is null, and only the numbers of entries are compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);

@@ -39,7 +39,7 @@ struct journal_stats {
   /// Updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
   std::optional<std::uint64_t> free_bytes;  ///< updated at most every second
-  bool disk_is_full = false;                ///< less than reserve_bytes is free
+  bool disk_is_full = false;                ///< whether less than reserve_bytes is free
   std::string store_version;
   muster::status failed;  ///< error of the last write; nothing is written after an error
 };

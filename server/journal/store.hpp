@@ -45,7 +45,7 @@ class store {
   /// Visits the entries whose keys have the prefix, in key order.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
   /// Called repeatedly, on any thread, while a caller waits for all writes to end. A remote store
-  /// that gets no answer must then give up.
+  /// that gets no answer must give up soon after the first call.
   virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Returns nothing if the free space is unknown.

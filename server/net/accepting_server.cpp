@@ -67,7 +67,7 @@ coro::start_result accepting_server::start() {
   result.error = coro::grpc_server::start().error;
   if (!result) return result;
   listener_.start();
-  // Posted functions can run after the server is destroyed; they then do nothing.
+  // A posted function that runs after the server was destroyed does nothing.
   auto const serving = std::make_shared<accepting_server*>(this);
   watch_ = std::make_unique<reset_watch>(
       engine(),

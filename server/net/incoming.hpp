@@ -70,7 +70,7 @@ inline int adopted_socket(std::string_view grpc_peer) {
   return fd;
 }
 
-/// Returns whether accept failed because descriptors or memory ran out. Closing a connection then
+/// Returns whether accept failed because descriptors or memory ran out. If so, closing a connection
 /// makes room.
 inline bool out_of_descriptors(boost::system::error_code ec) {
   namespace errc = boost::system::errc;

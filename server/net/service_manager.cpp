@@ -21,7 +21,7 @@ namespace {
 namespace ip = boost::asio::ip;
 
 constexpr int first_socket = 3;
-constexpr int inherited_sockets_max = 4'096;  // further sockets are ignored
+constexpr int inherited_sockets_max = 4'096;  // sockets above this limit are ignored
 
 std::string taken_from_environment(char const* name) {
   auto const* value = std::getenv(name);

@@ -24,7 +24,7 @@ namespace {
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t status_line_bytes_max = 1024;  // longer status lines are rejected
+constexpr std::size_t status_line_bytes_max = 1024;  // status lines above this limit are rejected
 
 coro::task<error_code> look_up_and_connect(tcp::socket& socket, host_port const& where) {
   tcp::resolver resolver(socket.get_executor());

@@ -1,4 +1,4 @@
-// Checks the parallel arrays of messages. Error texts contain the field name. Pure functions.
+// Checks the parallel arrays of messages. Error messages contain the field name. Pure functions.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 /// Sets all fields except the position.
 void to_wire(core::failure const& from, v1::Failure& to);
 
-/// Converts a worker's failure. Returns an error text if its kind is invalid, otherwise an empty
+/// Converts a worker's failure. Returns an error message if its kind is invalid, otherwise an empty
 /// string.
 std::string from_wire(v1::Failure const& from, core::failure& to);
 

@@ -36,7 +36,8 @@ struct token {
   bool operator==(token const&) const = default;
 };
 
-/// The authenticated caller. Null if authentication is off; then every caller may do everything.
+/// The authenticated caller. Null if authentication is off, in which case every caller may do
+/// everything.
 using caller = std::shared_ptr<token const>;
 
 /// A token's new state, or its revocation.

@@ -44,7 +44,7 @@ struct lane_view {
 /// One execution, or the sum of short executions within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // `several_functions` if the summed closures differ in it
+  function_id function{};  // `several_functions` if the summed closures call different functions
   span_state state{};      // FAILED if any summed execution failed
   time_point started{};
   duration lasted{};  // time from the first start to the last end

@@ -23,8 +23,8 @@ struct config {
   /// Changes are journaled, and jobs are durable by default.
   bool durable = false;
 
-  /// A task that is silent for this long is lost, and its closures are requeued. Workers send three
-  /// heartbeats in this time. After 2.5 heartbeat intervals, a silent task is LATE.
+  /// A task that is silent for this long is declared lost, and its closures are requeued. Workers
+  /// send three heartbeats in this time. After 2.5 heartbeat intervals, a silent task is LATE.
   duration heartbeat_timeout = std::chrono::seconds(15);
   duration heartbeat_interval() const { return heartbeat_timeout / 3; }
   duration late_after() const { return heartbeat_interval() * 5 / 2; }
@@ -115,15 +115,15 @@ struct config {
   bool keeps_ended_sessions() const {
     return ended_sessions_max > 0 && ended_session_age > duration{};
   }
-  /// Maximum rows, without values, that a gRPC session keeps for its ended closures. The session
+  /// Maximum rows, without values, that a gRPC session keeps for its finished closures. The session
   /// also keeps rows for up to session_failures_max older failures. If 0, no rows are kept.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
   /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are
   /// removed.
   std::size_t session_rows_bytes_max = std::size_t{64} << 20;
-  /// Maximum bytes of arguments kept for retries of closures without a value. At the limit, the job
-  /// that ended first loses its arguments and cannot be retried.
+  /// Maximum total size, in bytes, of the arguments kept for retries of closures that returned no
+  /// value. At the limit, the job that finished first loses its arguments and cannot be retried.
   std::size_t retry_bytes_max = std::size_t{64} << 20;
   /// Values can be stored on disk. If values in memory exceed `spill_above` bytes, the oldest are
   /// written, except values smaller than spill_value_bytes_min. A `spill_above` of 0 means half of

@@ -31,7 +31,8 @@ struct dataset_limits {
   std::size_t bytes_max = 256u << 20;
   std::uint32_t epochs_max = 1'000'000;
   std::size_t name_bytes_max = 256;
-  std::size_t workers_max = 1'000;  // counted individually; further workers are counted as "others"
+  std::size_t workers_max = 1'000;  // maximum number of workers that are counted individually;
+                                    // further workers are counted as "others"
 };
 
 /// A dataset is finished if `epoch` equals its number of epochs.

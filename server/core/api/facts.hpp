@@ -22,7 +22,7 @@ struct job_fact {
   bool sealed = false;
   bool stopping = false;
   bool user_cancelled = false;
-  bool closed = false;  ///< whether the client has left; the session is then removed when drained
+  bool closed = false;  ///< whether the client has left; if so, a drained session is removed
   std::uint32_t generation = 1;
   std::optional<failure> first_error{};
   /// Error of the newest failed generation that has drained.
@@ -65,7 +65,7 @@ struct accepted_fact {
   bool operator==(accepted_fact const&) const = default;
 };
 
-/// A closure has ended, has run for a while (see `newest`), or was requeued or released.
+/// A closure has finished, has run for a while (see `newest`), or was requeued or released.
 struct closure_fact {
   session_id job{};
   std::uint32_t order = 0;

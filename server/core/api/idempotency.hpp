@@ -9,7 +9,7 @@
 
 namespace muster::core {
 
-/// Longer keys of jobs and programs are refused.
+/// Maximum length of the idempotency key of a job or program. Longer keys are refused.
 inline constexpr std::size_t idempotency_key_bytes_max = 256;
 
 /// Returns OK if the digests are equal or if either is empty, as in records of older servers.

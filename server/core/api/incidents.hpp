@@ -147,7 +147,7 @@ struct closure_runs_again {
   bool operator==(closure_runs_again const&) const = default;
 };
 
-/// A job has ended FAILED, or an error has ended a generation of a client's session.
+/// A job has finished in state FAILED, or an error has ended a generation of a client's session.
 struct session_failed {
   session_id session{};
   bool job = true;

@@ -95,7 +95,8 @@ struct search_step {
 /// Closure counts of a session by function, and the number of dependencies between each pair of
 /// functions.
 struct closure_groups {
-  static constexpr std::size_t groups_max = 1'000;  // further functions are grouped under ""
+  // Functions above this limit are grouped under "".
+  static constexpr std::size_t groups_max = 1'000;
   static constexpr std::size_t edges_max = 10'000;
 
   std::vector<std::pair<std::string, closure_counts>> groups;

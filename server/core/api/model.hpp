@@ -31,7 +31,7 @@ enum class delivery : std::uint8_t {
 /// Differences between kinds of sessions. Code tests the traits instead of the kind.
 struct session_traits {
   bool listed = false;         ///< closures have positions and are kept as long as the session
-  bool keeps_records = false;  ///< records, values and arguments of ended closures are kept
+  bool keeps_records = false;  ///< records, values and arguments of finished closures are kept
   /// Outcomes are sent to a client, and an error ends a generation.
   bool generations = false;
   bool resumable = false;  ///< values are kept until the client, which can reconnect, releases them
@@ -120,9 +120,10 @@ struct session_spec {
   // 0 means the default, unless unlimited_worker_failures is set.
   std::uint32_t max_worker_failures = 0;
   bool unlimited_worker_failures = false;
-  std::uint32_t num_workers = 0;  // workers of each stateless job; 0 means the number of its tasks
-  std::uint32_t weight = 1;       // relative share of the workers, 1 to 1000
-  duration deadline{};  // time from opening to failure with TIMEOUT; 0 if there is no deadline
+  // Number of workers per stateless job; 0 means one worker per task.
+  std::uint32_t num_workers = 0;
+  std::uint32_t weight = 1;  // relative share of the workers, 1 to 1000
+  duration deadline{};       // time from opening to failure with TIMEOUT; 0 if there is no deadline
   std::string idempotency_key;  // a repeated key returns the first session
   std::string request_digest;   // digest of the request with the key; empty if not compared
   std::string metadata;         // JSON object as text, returned unchanged
@@ -246,8 +247,8 @@ struct cordon_task {
   bool on = true;
 };
 
-/// Assigns permanent numbers to function names. Fails at the first invalid name; earlier names stay
-/// registered.
+/// Assigns permanent numbers to function names. Fails at the first invalid name; the names before
+/// it stay registered.
 struct learn_functions {
   call_id call{};
   std::vector<std::string> names;
@@ -309,8 +310,8 @@ struct resume_session {
 
 /// The client of a resumable session no longer needs these values. Unfinished closures still run,
 /// but their values are dropped. A record is kept until the token is released again after the
-/// outcome was received; in a unary session, until the closure ends. Unknown tokens and closures
-/// are ignored.
+/// outcome was received; in a unary session, until the closure finishes. Unknown tokens and
+/// closures are ignored.
 struct release_values {
   call_id call{};
   session_id session{};
@@ -323,7 +324,7 @@ struct delete_session {
   session_id session{};
 };
 
-/// Repeats the failed and cancelled closures of an ended job as a new job, with the current input
+/// Repeats the failed and cancelled closures of a finished job as a new job, with the current input
 /// values. Answered like open_session. Fails with FAILED_PRECONDITION if the job is unfinished or a
 /// stream, if nothing failed, or if arguments or input values are no longer kept.
 struct retry_job {
@@ -358,7 +359,7 @@ struct cancel_closure {
 };
 
 enum class join_mode : std::uint8_t {
-  watch,   ///< waits until the job has ended
+  watch,   ///< waits until the job has finished
   drain,   ///< waits until a stream has no unfinished closure, or its error can be raised
   settle,  ///< waits until a stream is not stopping
 };

@@ -102,9 +102,9 @@ struct object_limits {
   std::size_t left_max = 16'384;
   // Calls that a call waits for; above this limit, cycles are not detected.
   std::size_t waits_max = 1'000;
-  std::size_t name_bytes_max = 256;  // longer names of objects, classes or methods are refused
-  std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
-  std::uint32_t concurrency_max = 1'000;   // higher values are refused
+  std::size_t name_bytes_max = 256;  // maximum length of the name of an object, class or method
+  std::size_t args_bytes_max = 32u << 20;  // maximum size of a call's arguments
+  std::uint32_t concurrency_max = 1'000;   // maximum concurrency of an object
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
   duration grace{};  // time for the task of an object to reconnect
   /// Time for which a disconnected client's names remain reserved.

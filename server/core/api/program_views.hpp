@@ -60,15 +60,16 @@ struct program_steps_view {
   struct slow {
     std::uint32_t rank = 0;
     std::string host, worker;
-    bool chronic = false;  // whether all steps are slow rather than single steps
+    bool chronic = false;  // whether most steps are slow, not only single steps
     // If chronic, whether the delay was measured by arrival, not by step duration.
     bool arrives_late = false;
     std::uint32_t permille = 0;  // if chronic, the delay in thousandths of the step duration
     std::uint32_t attempts = 0;  // attempts with a slow rank on this host
     std::uint32_t runs = 0;      // programs, including this one, with a slow rank on this host
-    std::uint64_t step = 0;      // last slow step, if not chronic
+    std::uint64_t step = 0;      // last slow step, if `chronic` is false
     duration took{}, usual{};    // duration of `step`, and median duration for other ranks
-    std::uint32_t times = 0;     // slow steps among the newest steps, if not chronic
+    // Number of slow steps among the most recent steps; used only if `chronic` is false.
+    std::uint32_t times = 0;
   };
   std::uint64_t least = 0, most = 0;
   std::uint32_t ranks = 0;                    // number of ranks that report steps
@@ -119,7 +120,7 @@ struct program_view {
   std::string waits_for;  // why no rank runs yet; empty if ranks run or the program has ended
   // Whether the program waits, and the workers lack the capacity even when idle.
   bool cannot_start = false;
-  std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
+  std::optional<agreed_stop> stop_at{};       // earliest step at which a new attempt can stop
   std::optional<program_steps_view> steps{};  // set by the caller if steps are reported
   std::optional<core::hang> hang{};  // last report to the core; the doctor may have newer data
   std::vector<lost_worker_view> lost_workers{};  // set only if a single program was requested

@@ -184,7 +184,7 @@ struct program_limits {
   std::size_t orders_bytes_max = 4u << 20;  // maximum bytes of all rank commands on one worker
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
-  duration hang_after_min = std::chrono::seconds(1);  // shorter times are refused
+  duration hang_after_min = std::chrono::seconds(1);  // minimum value of hang_after
   std::size_t attempts_kept = 32;  // above this limit, the oldest attempt is forgotten
   duration port_rest = std::chrono::seconds(60);  // time until a released port is reused
 };

@@ -68,7 +68,7 @@ class closure_book {
   void start(slot c, time_point at);
   /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.
   void stop(slot c);
-  /// Changes a held closure's state back to QUEUED.
+  /// Resets a closure that a worker holds to the state QUEUED.
   void requeue(slot c, requeue_cause why);
   /// Removes an interrupted build, which does not count in any state. REQUIRES: the build was
   /// requeued and is in no list.
@@ -91,8 +91,8 @@ class closure_book {
   /// Records that the worker executed the closure until `now`. The next finish or requeue reports
   /// the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
-  /// Reports an attempt whose times are now known more exactly, or whose worker is lost. REQUIRES:
-  /// a worker holds the closure.
+  /// Reports an attempt whose times are now known more exactly, or whose worker has been declared
+  /// lost. REQUIRES: a worker holds the closure.
   void report_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }

@@ -1,6 +1,6 @@
 // Timers of a core, ordered by time. `Kind` is the action, and `id` identifies the affected object.
 // Objects clear their timers when they are destroyed, so the limits on objects also limit the
-// timers. Not thread-safe.
+// number of timers. Not thread-safe.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // Calls that wait for their reply. `Wait` describes the awaited condition and has a member
-// `time_point deadline`. The owning core limits the calls. Not thread-safe.
+// `time_point deadline`. The owning core limits the number of calls. Not thread-safe.
 #pragma once
 
 #include <set>

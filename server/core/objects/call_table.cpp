@@ -22,7 +22,8 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (from.left) ++left_;
   auto& made = from.calls[c.number];
   made.object = c.object;
-  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // longer method names are refused
+  // A method name above the limit is refused, so the rest of the name is not needed.
+  made.method = c.method.substr(0, limits_.name_bytes_max + 1);
   made.args = c.args;
   ++open_[c.object];
   return verdict::fresh;

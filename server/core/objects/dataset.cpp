@@ -147,8 +147,8 @@ bool dataset::is_settled() const {
   if (!queue_.empty()) return false;
   return std::all_of(holders_.begin(), holders_.end(), [](auto const& one) {
     auto const& h = one.second;
-    // A waiting closure finishes no split before it ends, so its unfinished splits cannot return
-    // earlier.
+    // A waiting closure finishes no split before the closure itself finishes, so its unfinished
+    // splits cannot return earlier.
     return h.held.empty() || h.waits > 0 ||
            (h.end_reached &&
             std::all_of(h.held.begin(), h.held.end(), [](auto const& s) { return s.second; }));

@@ -44,7 +44,8 @@ class dataset {
   /// Handles the end or restart of a closure. The closure's waiting requests are answered with the
   /// end of the dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
-  /// Stops handing out splits to the closure, which keeps the splits that it holds until it ends.
+  /// Stops handing out splits to the closure, which keeps the splits that it holds until it
+  /// finishes.
   void stop(closure_id closure, answers& out);
   /// Removes and returns the waiting requests, which the caller must answer.
   std::vector<call_name> abandon();
@@ -93,7 +94,7 @@ class dataset {
   void pass_epochs();
   bool serve(parked const& p, bool settled, answers& out);
   void serve_all(answers& out);
-  /// Returns whether no split can be requeued unless a closure fails or ends.
+  /// Returns whether no split can be requeued unless a closure fails or finishes.
   bool is_settled() const;
   datasets::worker_part& part_of(std::string const& worker);
 

@@ -7,9 +7,10 @@
 //   session_ended ──────────────┘
 //
 // A call is executed at most once: the caller numbers its calls, and the worker skips numbers that
-// it has seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
-// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Uses no clock,
-// randomness or I/O. Used only on the engine thread; bounded by object_limits.
+// it has seen. Calls are never sent to another incarnation of a task. If a task's incarnation
+// changes, its unanswered calls fail with UNAVAILABLE. Calls of one caller reach an object in
+// numerical order. Uses no clock, randomness or I/O. Used only on the engine thread; bounded by
+// object_limits.
 #pragma once
 
 #include <map>

@@ -28,13 +28,14 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
                        "", "", 0}));
 }
 
-// An executing call ends unless it waits for a call that cannot end. A queued call starts when any
-// executing call can end. Calls that cannot end are in a cycle. Very large cycles are not detected.
+// An executing call can finish unless it waits for a call that cannot finish. A queued call can
+// start if any executing call can finish. Calls that cannot finish are in a cycle. Very large
+// cycles are not detected.
 bool object_table::can_end(call_name const& start) const {
   constexpr std::size_t examined_max = 2'000;
   struct node {
-    std::vector<call_name> all;  // the call ends when all of these calls end
-    std::vector<call_name> any;  // the call starts when any of these calls ends
+    std::vector<call_name> all;  // the call can finish if all of these calls can finish
+    std::vector<call_name> any;  // the call can start if any of these calls can finish
     bool ends = false;
   };
   std::map<call_name, node> seen;

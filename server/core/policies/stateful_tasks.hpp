@@ -6,7 +6,7 @@
 //                └── worker has left ──► lost
 //
 // The sessions that relied on a lost task are returned once. Used only on the engine thread. The
-// task registry limits the tasks; the session table limits each task's users.
+// task registry limits the number of tasks; the session table limits the number of users per task.
 #pragma once
 
 #include <map>
@@ -35,8 +35,8 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// `until` is the time at which the task is lost. Returns the alarm's number, or 0 if the task is
-  /// unknown or already disconnected.
+  /// `until` is the time at which the task is declared lost. Returns the alarm's number, or 0 if
+  /// the task is unknown or already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
   /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;

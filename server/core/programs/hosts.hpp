@@ -9,7 +9,8 @@
 //
 // The server counts the lease slightly longer than the worker, because clock rates differ.
 //
-// Owned by the controller. The number of connected workers and of ranks limits the table.
+// Owned by the controller. The numbers of connected workers and of ranks limit the size of the
+// table.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ class closure_queries {
                   value_keeping const& keeping, explainer const& why)
       : core_(core), texts_(texts), keeping_(keeping), why_(why) {}
 
-  /// Returns the number of closures, including ended closures; see config::closures_max.
+  /// Returns the number of closures, including finished closures; see config::closures_max.
   std::size_t size() const;
   result<closure_view> find(closure_id id) const;
   /// Returns closures in schedule order, starting at index `from`.

@@ -142,7 +142,7 @@ void explainer::explain_blocked(slot c, time_point now, explanation& into) const
     into.input_state = core_.closures[input].state();
     return;
   }
-  // All inputs have ended, but some values are being read from disk or recomputed.
+  // All inputs have finished, but some values are being read from disk or recomputed.
   for (auto const i : d.input_ids) {
     into.input = i;
     into.why = closure_reason::input_read_back;

@@ -29,7 +29,7 @@ gang_view explainer::view_of(gang const& g, bool fits) const {
   v.waits = wait_of(g, fits);
   v.first = g.members.front();
   slot const c = core_.closures.find(v.first);
-  if (c == no_slot) return v;  // the closure ended in this step
+  if (c == no_slot) return v;  // the closure finished in this step
   auto const& r = core_.closures[c];
   v.job = core_.sessions.of(r.owner).id;
   v.function = core_.book.functions[r.function].name;

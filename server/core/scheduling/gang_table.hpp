@@ -4,7 +4,7 @@
 //      │                                 │  ▲
 //      │           too large for the     ▼  │ a worker connects, or can take more
 //      │           connected workers:   oversized
-//      └────────── a member ended ────────┴──► broken: other members are cancelled
+//      └───────── a member finished ──────┴──► broken: other members are cancelled
 //
 // A gang that would not fit even if all connected workers were idle is oversized and set apart, so
 // that it does not block other gangs. No workers are kept free for it, and it does not count
@@ -103,8 +103,8 @@ class gang_table {
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: the gang waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
-  /// Must be called after a change to the workers or their capacity. All gangs are then checked
-  /// again.
+  /// Causes all gangs to be checked again. Must be called after a change to the workers or their
+  /// capacity.
   void fleet_changed() {
     ++fleet_;
     waiting_.merge(oversized_);
@@ -118,12 +118,13 @@ class gang_table {
     return g;
   }
 
-  /// Records, for the end of the step, that a member ended before the gang started.
+  /// Records, for the end of the step, that a member finished before the gang started.
   void member_ended(std::uint64_t id, closure_id member) {
     if (all_.contains(id)) broken_.emplace_back(id, member);
   }
   bool any_broken() const { return !broken_.empty(); }
-  /// Removes and returns a gang that lost a member, with that member. REQUIRES: any_broken().
+  /// Removes a gang's entry from the list of broken gangs, and returns the gang's number and the
+  /// member that finished before the gang started. REQUIRES: any_broken().
   std::pair<std::uint64_t, closure_id> take_broken() {
     auto const b = broken_.back();
     broken_.pop_back();

@@ -130,7 +130,7 @@ class session_table {
   void settle_later(session& s);
   std::vector<session_id> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  /// Makes the client pause, or lets it continue. REQUIRES: `on` differs from the current state.
+  /// Pauses or resumes the client. REQUIRES: `on` differs from the current state.
   void hold_back(session& s, bool on) {
     s.full = on;
     held_back_ += on ? 1 : ~std::size_t{0};

@@ -35,7 +35,7 @@ inline failure input_failure(std::string message) {
   return {failure_kind::input, "", std::move(message), "", "", 0};
 }
 
-/// An ended input whose dependents have not been informed. They are informed in a loop, to avoid
+/// A finished input whose dependents have not been informed. They are informed in a loop, to avoid
 /// recursion along a chain of dependents.
 struct ended_input {
   closure_id id{};

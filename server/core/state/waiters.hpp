@@ -1,5 +1,5 @@
 // Calls that wait for the end of a job or closure, with their deadlines. config::parked_calls_max
-// limits these calls; further calls are refused immediately.
+// limits the number of these calls; further calls are refused immediately.
 #pragma once
 
 #include <set>

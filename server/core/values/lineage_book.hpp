@@ -33,8 +33,8 @@ class lineage_book {
   /// Maximum number of closures kept only because other closures need their values. At the limit,
   /// the oldest record is removed; values that depend on it can no longer be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
-  /// Maximum length of a chain of dependent values that are not on the server. The value at the
-  /// limit is copied immediately.
+  /// Maximum length of a chain of dependent values that are not on the server. A value that reaches
+  /// the limit is copied to the server immediately.
   static constexpr std::uint32_t copied_every = 16;
 
   bool empty() const {

@@ -6,7 +6,8 @@
 namespace muster::core {
 
 namespace {
-/// Limit for the kept arguments of ended closures. At the limit, the oldest arguments are dropped.
+/// Limit for the kept arguments of finished closures. At the limit, the oldest arguments are
+/// dropped.
 constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The values of ended closures, with their sizes and places, and the values that are being rebuilt.
-// Places of a value:
+// The values of finished closures, with their sizes and places, and the values that are being
+// rebuilt. Places of a value:
 //
 //             write              written                  read
 //   memory ─────────► writing ─────────► disk ───────────────────► requester
@@ -198,7 +198,7 @@ class value_store {
 
   std::map<closure_id, rebuilding> rebuilds_;
   std::unordered_map<closure_id, std::uint32_t> runs_;
-  id_queue with_arguments_;  // ended closures with kept arguments, oldest first
+  id_queue with_arguments_;  // finished closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;
   std::map<std::uint64_t, session_number> retry_order_;
   std::uint64_t last_retry_turn_ = 0;

@@ -87,7 +87,7 @@ std::uint32_t task_rows::tasks_of(std::string const& job) const {
   auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
   if (it == rows_.begin() || (--it)->first.first != job) return known;
   auto const& last = *it->second;
-  // A worker program with an explicit index serves consecutive indices from that index on.
+  // A worker program with an explicit index serves consecutive indices, starting at that index.
   auto const following = last.spec.index >= 0 && last.spec.group != 0
                              ? last.spec.group_size - 1 - last.spec.group_position
                              : 0;

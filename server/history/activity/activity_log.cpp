@@ -212,7 +212,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // A departing worker's sums can be an hour old; the newer minute then keeps the slot.
+  // A departing worker's sums can be an hour old. In this case, the slot keeps its newer minute.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;

@@ -178,7 +178,7 @@ class activity_log {
     span* sum = nullptr;
     time_point begin{};
     lane* at = nullptr;        // null if no lane is open
-    std::uint64_t number = 0;  // index of the first sum that can still grow
+    std::uint64_t number = 0;  // number of the first sum that can still grow
     std::array<span*, sums_max + 1> sums{};
     std::size_t open = 0;  // number of open sums; the last sum can be for several functions
   };

@@ -1,4 +1,4 @@
-// Pages of ended and running executions. Each call takes about 1 ms and returns the position to
+// Pages of finished and running executions. Each call takes about 1 ms and returns the position to
 // continue from. Used only on the engine thread.
 #pragma once
 

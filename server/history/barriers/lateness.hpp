@@ -1,6 +1,7 @@
 // Late arrivals at the most recently completed barriers of one generation, with sums by task. Owned
-// by barrier_lateness; used only on the engine thread; pure. Limit: meetings_max barriers with 4
-// bytes per participant (at most 25 MB); then the oldest barrier is dropped.
+// by barrier_lateness; used only on the engine thread; pure. Stores at most meetings_max barriers,
+// with 4 bytes per participant (at most 25 MB in total). At the limit, the oldest barrier is
+// dropped.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ class lateness {
     coordination::barrier_instance which;
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
-    std::vector<std::uint32_t> arrival_us;  // time after the first arrival, by position in `who`
+    std::vector<std::uint32_t> arrival_us;  // time after the first arrival; ordered like `who`
     std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
     duration late{};

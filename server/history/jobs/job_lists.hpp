@@ -45,15 +45,15 @@ class job_lists {
     time_point at{};
   };
 
-  /// Maximum number of ended jobs between calls of take_ended(). At the limit, further jobs are
-  /// omitted.
+  /// Maximum number of jobs that finish between calls of take_ended(). At the limit, further jobs
+  /// are omitted.
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// Returns the jobs that have ended since the last call, ordered by their end.
+  /// Returns the jobs that have finished since the last call, in the order in which they finished.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
-  /// Returns failed REST jobs; the job that ended last comes first.
+  /// Returns failed REST jobs; the job that finished last comes first.
   std::vector<session_id> failed_since(time_point since) const;
   /// Returns sessions of programs in which a closure has failed, ordered by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;

@@ -28,7 +28,7 @@ enum class cluster_event_kind : std::uint8_t {
   task_restarted = 6,
   task_left = 7,
   barrier_failed = 8,
-  barriers_failed = 9,  ///< further failures at the same time
+  barriers_failed = 9,  ///< one event for all further barriers that failed at the same time
   barrier_stuck = 10,
   notice_unheard = 11,
   port_changed = 12,

@@ -26,7 +26,7 @@ void closure_meter::fold(effects const& fx, time_point now) {
   if (!c.sessions.empty() || !c.sessions_released.empty()) count_sessions(c, now);
 }
 
-// A task that is lost and attached again within one step does not count as recovered.
+// A task that is declared lost and attaches again within one step does not count as recovered.
 void closure_meter::count_task(task_changed const& t, time_point now) {
   if (t.state == task_state::error && !t.gone) {
     metrics_.worker_failures += lost_.try_emplace({t.job, t.index}, t.since).second;

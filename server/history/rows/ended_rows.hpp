@@ -1,12 +1,12 @@
-// Compact rows, without values, for ended closures that have no record, by gRPC session. Each
+// Compact rows, without values, for finished closures that have no record, by gRPC session. Each
 // session keeps its newest rows, and the newest failures among its older rows. Path of a row:
 //
 //   add ──► newest chunk ─ … ─ oldest chunk ──if failed──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
-// Rows are appended without allocations, because each closure of a stream is recorded here. If all
-// chunks together exceed session_rows_bytes_max, the oldest chunk of any session is dropped. Owned
-// by session_rows, which assigns the session numbers. Used only on the engine thread.
+// Rows are appended without allocations, because each closure of a stream gets a row. If all chunks
+// together exceed session_rows_bytes_max, the oldest chunk of any session is dropped. Owned by
+// session_rows, which assigns the session numbers. Used only on the engine thread.
 #pragma once
 
 #include <memory>

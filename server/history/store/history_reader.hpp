@@ -13,7 +13,7 @@ namespace muster::server {
 
 class history_reader {
  public:
-  /// Further questions are rejected.
+  /// Maximum number of waiting questions. Further questions are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;

@@ -63,7 +63,7 @@ struct recorded_run {
 std::string encoded(std::vector<recorded_run> const& all);
 std::vector<recorded_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-/// Encodes ended jobs and sessions, without fields that matter only while they are running.
+/// Encodes finished jobs and sessions, without fields that matter only while they are running.
 std::string encoded(std::vector<core::job_view> const& all);
 std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 

@@ -25,7 +25,7 @@
 namespace muster::server {
 
 struct program_clusters_limits {
-  std::size_t clusters_max = 500;  // further programs run without a cluster
+  std::size_t clusters_max = 500;  // programs above this limit run without a cluster
   std::size_t ended_max = 64;      // at the limit, the oldest ended program is removed
 };
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto pause = 50ms;
 constexpr int connect_limit_ms = 2'000;
-// Shorter limit for a recently unreachable member, if other members exist.
+// Time limit for connecting to a recently unreachable member, if other members exist.
 constexpr auto reconnect_wait = 100ms;
 // Minimum time limit of a call, so that the call can report why its member is not connected.
 constexpr auto call_limit_min = 100ms;

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 constexpr auto upkeep_limit = 5s;
 constexpr auto compaction_limit = 60s;
-// Longer than a server's lease, because fast failover is not needed and a busy etcd must not abort
-// the operation.
+// Duration of the leadership lease. It is longer than a server's lease, because fast failover is
+// not needed and a busy etcd must not abort the operation.
 constexpr auto lease = 10s;
 
 muster::status with_name(access const& a, muster::status s) {

@@ -76,7 +76,7 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
-    if (!c->is_tls()) c->ended();  // earlier TLS data may not be decrypted yet
+    if (!c->is_tls()) c->ended();  // TLS data that arrived earlier may not be decrypted yet
     errno = error;
     return n;
   }

@@ -29,7 +29,7 @@ struct cluster_ports_options {
   std::uint16_t port_last = 0;
   /// Cluster of the main port, which need not exist.
   std::string main_cluster = "default";
-  /// Whether the main port uses TLS. The clusters' ports then use TLS too, except for clusters
+  /// Whether the main port uses TLS. If so, the clusters' ports also use TLS, except for clusters
   /// whose agents use plaintext.
   bool tls = false;
   /// Called on the engine thread before a TLS connection to one of the ports is served.

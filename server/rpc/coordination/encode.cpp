@@ -15,7 +15,7 @@ namespace {
 
 using coded = google::protobuf::io::CodedOutputStream;
 
-// Smaller values are copied, which costs less than reference counting.
+// Values below this size are copied, which costs less than reference counting.
 constexpr std::size_t shared_value_bytes = 4'096;
 constexpr std::size_t message_bytes_max = std::numeric_limits<std::int32_t>::max();
 

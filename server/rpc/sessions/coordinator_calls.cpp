@@ -246,8 +246,8 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
-  // Classifies all closures before it cancels the first, because cancelling ends dependent
-  // closures.
+  // Classifies all closures before it cancels the first, because the dependents of a cancelled
+  // closure fail.
   std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);

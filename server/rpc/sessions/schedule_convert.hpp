@@ -26,7 +26,7 @@ using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
 /// Adds the message's closures to an empty submission. `functions` contains the functions that the
 /// stream has defined, including in this message; for a call, it contains one function per closure.
-/// Returns an empty string, or the field and the problem; `into` must then not be used.
+/// Returns an empty string, or the field and the problem. After a problem, `into` must not be used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);

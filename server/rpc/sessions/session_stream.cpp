@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t created_bytes = 64;
 
 // Returns whether the closures can be appended in parts. A gang starts as a whole, and an input can
-// refer to a position in the message, so neither can be split.
+// contain an index into the message's arrays, so neither can be split.
 bool can_be_cut(std::vector<core::closure_spec> const& closures) {
   return std::none_of(closures.begin(), closures.end(), [](core::closure_spec const& c) {
     if (!c.extras) return false;

@@ -92,7 +92,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool ticket_sent_ = false;
   bool forget_ = false;   // whether the session closes with the stream even if it holds values
   bool sealed_ = false;   // half-closed
-  bool drained_ = false;  // whether all closures have ended since the session was sealed
+  bool drained_ = false;  // whether all closures have finished since the session was sealed
   bool closing_ = false;  // true if only pending messages will be sent
   std::vector<core::function_id> functions_;  // indexed by the client's numbers
   /// Maximum number of undelivered outcomes. Above this limit, the stream is not read. Closures in

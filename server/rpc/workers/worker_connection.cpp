@@ -187,7 +187,8 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
 }
 
 void worker_connection::acknowledge() {
-  if (awaited_ > 0) return;  // later answers are acknowledged after the current write
+  // Answers received since the current write began are acknowledged after it.
+  if (awaited_ > 0) return;
   awaited_ = answered_;
   hub_->gate().when_durable(last_batch_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;

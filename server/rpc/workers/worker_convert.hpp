@@ -14,16 +14,16 @@
 
 namespace muster::server {
 
-/// Appends the message's answers to `to`. Returns an empty string, or the field and the problem;
-/// `to` must then not be used.
+/// Appends the message's answers to `to`. Returns an empty string, or the field and the problem.
+/// After a problem, `to` must not be used.
 std::string from_wire(v1::WorkerMessage const& message, core::worker_results& to);
 
 /// Appends answers of earlier streams to `to`. Returns an empty string, or the field and the
-/// problem; `to` must then not be used.
+/// problem. After a problem, `to` must not be used.
 std::string from_wire(v1::Answers const& answers, std::vector<core::worker_result>& to);
 
 /// Passes log lines and progress of running closures to the hub, for this stream and task. Returns
-/// an empty string, or the field and the problem; nothing was then passed.
+/// an empty string, or the field and the problem. After a problem, nothing has been passed.
 std::string take_reports(v1::WorkerMessage const& message, core::stream_id stream,
                          std::shared_ptr<std::string const> const& task, hub& to);
 

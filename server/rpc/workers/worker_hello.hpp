@@ -17,8 +17,8 @@ muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config
 muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& hello);
 
 /// Returns the worker's unacknowledged answers. Returns INVALID_ARGUMENT for more than
-/// `kept_answers_max` answers, invalid columns, or a closure that is held or duplicated. REQUIRES:
-/// the rest of the hello is valid.
+/// `kept_answers_max` answers, invalid columns, or a closure that occurs twice or that the worker
+/// still holds. REQUIRES: the rest of the hello is valid.
 muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello const& hello);
 inline constexpr int kept_answers_max = 4'096;
 

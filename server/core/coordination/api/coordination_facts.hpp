@@ -87,7 +87,7 @@ struct restored_cluster {
   cluster_fact cluster;
   std::vector<task_fact> tasks;
   std::vector<key_fact> keys;
-  std::vector<barrier_fact> barriers;  ///< ordered by the time when the barriers ended
+  std::vector<barrier_fact> barriers;  ///< ordered by the time when the barriers finished
 };
 
 }  // namespace muster::core::coordination

@@ -20,10 +20,11 @@ struct limits {
   /// another barrier is refused.
   std::size_t barriers_max = 100'000;
   /// Maximum number of finished barriers kept for late callers and counters. At the limit, the
-  /// oldest barrier is removed. Counters of later calls with that id are then not checked.
+  /// oldest barrier is removed. The counters of later calls with the removed barrier's id are not
+  /// checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
-  /// Longer keys are refused.
+  /// Maximum key length. Longer keys are refused.
   std::size_t key_bytes_max = 65'536;
   /// Maximum number and total size of one cluster's keys and values. At the limit, inserts are
   /// refused.
@@ -31,8 +32,8 @@ struct limits {
   std::size_t value_bytes_max = std::size_t{8} << 30;
   /// Maximum size of one task's device descriptions. Larger descriptions are refused.
   std::size_t device_bytes_max = 16u << 20;
-  /// Limits of device names in views of a task. Further names are dropped; longer names are
-  /// truncated.
+  /// Limits of device names in views of a task. Names above the first limit are dropped; names
+  /// above the second limit are truncated.
   std::size_t device_names_max = 16;
   std::size_t device_name_bytes_max = 128;
 

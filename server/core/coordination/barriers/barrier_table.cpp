@@ -9,7 +9,7 @@
 namespace muster::core::coordination {
 namespace {
 
-// Larger counters are not accepted, so that an increment cannot overflow.
+// Maximum accepted counter, chosen so that an increment cannot overflow.
 constexpr std::int64_t counter_max = std::int64_t{1} << 62;
 
 std::shared_ptr<participants const> all_of(task_index size) {

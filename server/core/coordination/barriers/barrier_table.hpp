@@ -117,7 +117,7 @@ class barrier_table {
 
   barrier_fact fact_of(std::string const& id) const;
   /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in the order
-  /// in which they ended.
+  /// in which they finished.
   void restore(barrier_fact const& f);
   void write_state(change_log const& log) const;
 

@@ -17,7 +17,7 @@ class error_polls {
   void note_poller() { polled_ = true; }
   bool polled() const { return polled_; }
 
-  /// REQUIRES: no call of the task is parked here.
+  /// REQUIRES: no poll of the task is parked.
   void add(task_index t, call_id call) {
     check(polls_[t].call == call_id{}, "a task must not poll with two calls at a time");
     polls_[t].call = call;

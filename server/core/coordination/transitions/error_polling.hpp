@@ -31,8 +31,8 @@ class error_polling {
   /// Returns the fault that refuses a heartbeat to deliver the common error, or null if there is no
   /// error or the task has received it.
   fault_ptr unheard(task_index t) const;
-  /// Records that a new process has joined as this task. `back` is true if the task was in
-  /// error; if so, the process does not receive an earlier failure of the generation.
+  /// Records that a new process has joined as this task. `back` is true if the task was in error;
+  /// if so, the process is not notified of earlier failures in the same generation.
   void join(task_index t, bool back) {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }

@@ -19,8 +19,8 @@ class membership {
         polls_(polls),
         record_(record) {}
 
-  /// Connects a task. If the task returns from an error, it does not receive an earlier failure of
-  /// the generation.
+  /// Connects a task. A task that reconnects after an error is not notified of earlier failures in
+  /// the same generation.
   void connect(task_index t, core::incarnation i, time_point now) {
     auto const other = registry_[t].incarnation != i;
     auto const back = registry_[t].state == agent_state::error;

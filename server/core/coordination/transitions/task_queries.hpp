@@ -26,7 +26,8 @@ class task_queries {
   void note_change() { watches_.note_change(step_.now); }
   time_point due() const { return watches_.due(); }
   void notify_watchers();
-  /// REQUIRES: the call waits here, and is no longer parked.
+  /// Removes a cancelled call from the waiting watches or queries. REQUIRES: the call is no longer
+  /// parked.
   void withdraw(call_id call, waiting_call const& w);
 
   std::size_t watching() const { return watches_.waiting(); }

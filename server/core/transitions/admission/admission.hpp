@@ -24,7 +24,7 @@ class admission {
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
   /// Returns whether the token is known. If so, its closure must not be scheduled again. If the
-  /// closure has ended, its outcome is repeated.
+  /// closure has finished, its outcome is repeated.
   bool repeat(session& s, std::uint64_t token);
   /// Creates a stream's closures as failed, so that a join reports their failure.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,

@@ -80,7 +80,7 @@ value_store::rebuilding* admission::run_again(slot c) {
   return &again;
 }
 
-// Without this cleanup, the queues and requirements of ended rebuilds would be kept forever.
+// Without this cleanup, the queues and requirements of finished rebuilds would be kept forever.
 void admission::tidy_rebuilders() {
   if (core_.scheduler.queue(core_.rebuilders.number).queues.empty() ||
       !flow_.idle(core_.rebuilders))

@@ -260,8 +260,8 @@ void lifecycle::ask_to_stop(slot c) {
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Held closures end with their worker's answer, so that no closure still executes when the session
-// has drained.
+// A closure that a worker holds finishes only when the worker answers, so that no closure still
+// executes when the session has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

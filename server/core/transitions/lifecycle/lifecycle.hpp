@@ -47,11 +47,11 @@ class lifecycle {
   /// Fails the closure. The first failure of a fail-fast session stops the session.
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
-  /// Asks the worker once to stop the closure, which ends with the worker's answer. REQUIRES: a
+  /// Asks the worker once to stop the closure, which finishes when the worker answers. REQUIRES: a
   /// worker holds the closure.
   void ask_to_stop(slot c);
-  /// Selects the closures that a stopped session ends. A closure with own_error ends only if the
-  /// client cancels it or leaves.
+  /// Selects the closures that stop_session() stops. A closure with own_error is stopped only if
+  /// the client cancels it or leaves.
   enum class stops : std::uint8_t { all, but_own_errors };
   /// Ends the session's queued closures, and asks workers to stop the session's other closures.
   /// @param with failure of the queued closures; if null, they are cancelled.
@@ -66,7 +66,7 @@ class lifecycle {
   /// Deletes the closure's record while its session is removed; the removal is reported once, for
   /// the session.
   void forget_with_session(slot c, release_reason why);
-  /// REQUIRES: the closure has ended.
+  /// REQUIRES: the closure has finished.
   void forget(slot c, release_reason why);
   void forget_held(slot c, release_reason why = release_reason::client);
   void use_input(slot c, std::size_t k, blob const& value);
@@ -82,9 +82,10 @@ class lifecycle {
   /// Returns the failure for the closure's dependents: the first failure of a chain, with its
   /// class, its worker and the end of its traceback.
   failure ended_as_input(slot c) const;
-  /// Passes ended inputs to their dependents, which are queued or fail, until no input is left.
+  /// Passes finished inputs to their dependents, which are queued or fail, until no input is left.
   void notify_dependents();
-  /// Releases a per-worker value. Components are deleted immediately, or when their last user ends.
+  /// Releases a per-worker value. The value's components are deleted immediately if no closure uses
+  /// them, and otherwise when the last closure that uses them has finished.
   void release(per_worker_entry& v);
   per_worker_component* component_of(worker const& w, slot c);
   /// REQUIRES: component_of() is not null.

@@ -268,7 +268,7 @@ void lifecycle::unuse_per_worker(closure_extras const& x) {
   }
 }
 
-// Called when a build's closure has ended, before its record is deleted.
+// Called when a build's closure has finished, before its record is deleted.
 void lifecycle::built(slot c, stream_id on) {
   auto& r = core_.closures[c];
   auto* v = core_.builds.find(per_worker_id{r.token});

@@ -38,7 +38,7 @@ outcome value_keeping::outcome_of(slot c) const {
   return o;
 }
 
-// Called when the rebuilding closure has ended, before its record is deleted.
+// Called when the rebuilding closure has finished, before its record is deleted.
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};

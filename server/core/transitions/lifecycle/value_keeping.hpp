@@ -1,4 +1,4 @@
-// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Used
+// Keeps the values of finished closures, drops them at a limit, and sends them to requesters. Used
 // only on the engine thread.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Decides which workers build PerWorkerValues. A build is a closure of the core itself. Builds are
 // sent before all other closures, and may exceed a worker's window but not its credits. If a
-// build's worker is lost, the build is removed, and the next worker builds the value. The outcome
-// of a build becomes a component's state. Used only on the engine thread.
+// build's worker is declared lost, the build is removed, and the next worker builds the value. The
+// outcome of a build becomes a component's state. Used only on the engine thread.
 #pragma once
 
 #include <memory>

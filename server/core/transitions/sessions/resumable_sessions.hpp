@@ -25,8 +25,8 @@ class resumable_sessions {
         life_(life),
         building_(building) {}
 
-  /// Deletes ended closures whose outcomes were sent. Marks unfinished closures, so that their
-  /// values are dropped when they end.
+  /// Deletes finished closures whose outcomes were sent. Marks unfinished closures, so that their
+  /// values are dropped when the closures finish.
   void release_held(release_values const& e);
   /// Starts the lease of a session whose stream has ended. REQUIRES: the session is resumable.
   void suspend(suspend_session const& e);

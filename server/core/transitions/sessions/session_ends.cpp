@@ -178,7 +178,7 @@ void session_ends::release_session(session& s, release_reason why) {
 
 void session_ends::release_contents(session& s, release_reason why) {
   check(flow_.idle(s), "a session must be idle when it is removed");
-  // Answers the joins of a stream; a job's joins were answered when the job ended.
+  // Answers the joins of a stream; a job's joins were answered when the job finished.
   for (auto const call : std::exchange(s.joins, {})) {
     core_.step.waiters.remove(call);
     core_.step.answer(call, texts_.unknown_session(s.id));

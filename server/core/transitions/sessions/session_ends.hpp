@@ -38,12 +38,13 @@ class session_ends {
   void settle(session& s);
   /// REQUIRES: the session has no unfinished closures.
   void release_session(session& s, release_reason why);
-  /// These two functions remove the oldest ended job or streaming session, and return false if none
-  /// has ended.
+  /// These two functions remove the oldest finished job or streaming session, and return false if
+  /// no job or streaming session has finished.
   bool forget_oldest_job(release_reason why);
   bool forget_oldest_ended();
   bool over_a_limit() const;
-  /// Drops or spills values and removes ended jobs, oldest first, until they are within the limits.
+  /// Drops or spills values and removes finished jobs, oldest first, until they are within the
+  /// limits.
   void keep_within_limits();
 
  private:

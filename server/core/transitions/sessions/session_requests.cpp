@@ -40,7 +40,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
       life_.cancel(c, "cancelled");
       break;
     default:
-      break;  // cancelling an ended closure is not an error
+      break;  // cancelling a finished closure is not an error
   }
   core_.step.answer(e.call, {});
 }

@@ -19,13 +19,13 @@ class session_requests {
   /// Ends a queued closure, or asks the worker to stop a running closure. Answers NOT_FOUND if the
   /// closure is unknown.
   void cancel_one(cancel_closure const& e);
-  /// Closes the job to further closures, so that it ends with its last closure. Answers NOT_FOUND
-  /// if the job is unknown.
+  /// Closes the job to further closures, so that the job finishes when its last closure finishes.
+  /// Answers NOT_FOUND if the job is unknown.
   void seal(seal_session const& e);
   /// Cancels a session. Answers NOT_FOUND if the session is unknown.
   void cancel_all(cancel_session const& e);
   void close(close_session const& e);
-  /// Deletes an ended job. Answers FAILED_PRECONDITION if the job has not ended, and NOT_FOUND if
+  /// Deletes a finished job. Answers FAILED_PRECONDITION if the job is unfinished, and NOT_FOUND if
   /// it is unknown.
   void delete_job(delete_session const& e);
   /// Opens a job from another job's failed and cancelled closures. Consumes the event.

@@ -17,7 +17,7 @@ class worker_answers {
   worker_answers(engine_state& core, lifecycle& life, worker_events& workers)
       : core_(core), life_(life), workers_(workers) {}
 
-  /// Handles closures that have started, ended, been returned, or wait for a value. Consumes the
+  /// Handles closures that have started, finished, been returned, or wait for a value. Consumes the
   /// event.
   void results(worker_results& e);
   /// Handles answers that the worker sent on earlier streams and that may not have arrived. Ignores

@@ -25,8 +25,8 @@ class worker_events {
       : core_(core), life_(life), building_(building) {}
 
   time_point waits_until(worker const& w, slot c) const;
-  /// Requeues closures that have waited long enough. When the last closure is requeued, the worker
-  /// counts as lost.
+  /// Requeues closures that have waited long enough. When the worker's last closure has been
+  /// requeued, the worker is declared lost.
   void stop_waiting(worker& w);
   /// @param pause duration for which the server itself was stalled, which does not count as
   /// silence.
@@ -44,7 +44,7 @@ class worker_events {
   /// holds the closure, and the attempt is not known to be lost.
   bool can_adopt(slot c, std::uint32_t attempt) const;
   void start(worker& w);
-  /// Ends the worker's stream with this status. The worker is lost.
+  /// Ends the worker's stream with this status, and declares the worker lost.
   /// @param final whether the worker must not reconnect.
   void disconnect(worker& w, status why, bool final, task_state as);
   void alive(worker_alive const& e);

@@ -1,7 +1,7 @@
-// A task that is lost for longer than recovery_timeout is given up. Closures that can run only on
-// this task fail, including closures that are submitted later. The task's row is kept while a
-// closure waits for the task, and for task_retention afterwards. After its removal, the task counts
-// as not attached yet.
+// A task that has been lost for longer than recovery_timeout is given up. Closures that can run
+// only on this task fail, including closures that are submitted later. The task's row is kept while
+// a closure waits for the task, and for task_retention afterwards. After its removal, the task
+// counts as not attached yet.
 #include <algorithm>
 #include <utility>
 
