@@ -24,7 +24,7 @@ struct job_counts {
 };
 job_counts counts_of(json::value const& job);
 /// Returns a display state: RUNNING while a closure of an unfinished job is running, IDLE if all
-/// its closures have ended, otherwise WAITING. With --output json, scripts read `state`.
+/// its closures have finished, otherwise WAITING. With --output json, scripts read `state`.
 std::string state_of(json::value const& job);
 
 /// Formats progress without using a clock or a terminal.

@@ -22,7 +22,7 @@ explained_closure waiting_reason::ask() {
   try {
     for (auto const* state : {"QUEUED", "BLOCKED"})
       if (auto found = explain_first(server_, job_, state); !found.id.empty()) return found;
-  } catch (command_error const&) {  // the job may have ended; the next query shows this
+  } catch (command_error const&) {  // the job may have finished; the next query shows this
   }
   return {};
 }

@@ -187,8 +187,9 @@ split_result split(char const* verb) {
 }
 
 void kill_orphans(std::vector<pid_t> const& spared) {
-  constexpr int generations_max = 64;  // limits the loop, because killed processes can leave
-                                       // children
+  // Maximum number of rounds. Several rounds can be needed, because killed processes can leave
+  // children.
+  constexpr int generations_max = 64;
   for (int i = 0; i < generations_max; ++i) {
     auto orphans = children_of(::getpid());
     std::erase_if(orphans,

@@ -22,7 +22,7 @@ namespace muster::launch {
 
 class task_process {
  public:
-  /// Longer lines are split into parts of this size.
+  /// Maximum line length. Longer lines are split into parts of this size.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;

@@ -18,8 +18,8 @@ struct process_options {
   std::map<std::string, std::string> env;  // overrides this process's environment
   std::string cwd;                         // if empty, this process's working directory
   std::string standard_input;
-  std::size_t tail_bytes_max = std::size_t{64} << 10;  // limit for each stream; older bytes are
-                                                       // dropped
+  // Maximum bytes kept per stream; the oldest bytes are dropped.
+  std::size_t tail_bytes_max = std::size_t{64} << 10;
   /// Called for each complete line of output, which can be empty; see line_splitter. Also called
   /// for a line that is unfinished after a second, with a carriage return at its end. Runs on the
   /// thread of run_process, which reads no output during the call.

@@ -27,7 +27,7 @@ struct lane {
     shade of = shade::ok;
   };
   std::string label;        // HTML
-  std::vector<bar> bars{};  // later bars cover earlier bars
+  std::vector<bar> bars{};  // in drawing order: each bar covers the bars before it
   bool first = false;       // preferred if there are too many lanes to draw
 };
 

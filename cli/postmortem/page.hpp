@@ -12,7 +12,8 @@
 
 namespace muster::cli::postmortem {
 
-constexpr std::size_t page_bytes_max = std::size_t{8} << 20;  // further sections are omitted
+// Maximum size of a page. Sections beyond this size are omitted.
+constexpr std::size_t page_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t rows_max = 512;
 
 /// Returns HTML, formatted by the suffix of the key: `…_ms` is a time or a duration, `…bytes` is an

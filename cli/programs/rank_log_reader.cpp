@@ -15,7 +15,7 @@ namespace muster::cli {
 // A rank that prints faster than its output is read must not delay other ranks or signals.
 constexpr int pieces_max = 16;
 // Number of queries after the end, which are needed because workers report the last lines with a
-// short delay, or are lost.
+// short delay, or are declared lost.
 constexpr int looks_max = 5;
 constexpr char const* piece_bytes = "&bytes=262144";
 

@@ -47,7 +47,7 @@ T value_or_throw(muster::result<T> r) {
 }
 
 /// Returns a callback that ends the process when another process becomes the leader of etcd,
-/// because this process must then write nothing.
+/// because this process must not write afterwards.
 inline auto on_leadership_lost(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": aborted because " << why << std::endl;

@@ -20,7 +20,7 @@ struct found_target {
 
 struct target_options {
   std::string cluster{};  // empty for the main cluster
-  bool live = false;      // if true, only objects that have not ended
+  bool live = false;      // if true, only unfinished objects
 };
 
 /// Finds the object among these kinds. If several programs have the name, returns the newest and

@@ -86,7 +86,8 @@ void content_reporter::lost() {
   changed_.notify_all();
 }
 
-// Values that are dropped from now on are reported after the values that are already held.
+// Queues reports of all values that this process holds, before the reports of values that it drops
+// later.
 void content_reporter::connected() {
   first_said_ = false;
   {
@@ -119,7 +120,7 @@ content_reporter::next content_reporter::next_message(grpc::ByteBuffer& to) {
     if (dropped) {
       m.add_dropped(what.name);
     } else if (m.dropped_size() > 0) {
-      break;  // a message contains held values first
+      break;  // a message lists held values before dropped values
     } else {
       m.add_held(what.name);
       m.add_size(what.size);

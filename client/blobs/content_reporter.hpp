@@ -1,7 +1,7 @@
 // Reports to the server, over a stream (Hold), the values that this process holds. The server
 // replies with the values to upload and the values that are no longer needed. After a broken
-// stream, all values are reported again. If the server does not support the call, no values are
-// held, and the call is retried periodically.
+// stream, all values are reported again. If the server does not support the call, the process holds
+// no values, and the call is retried periodically.
 //
 // The shared_values object owns this object, which also keeps itself alive until its stream has
 // ended. Thread-safe unless documented otherwise.
@@ -43,9 +43,9 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
         on_unlisted;  // called with a copy that the server no longer lists
   };
 
-  /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
-  /// `peers` serves the values to other hosts and can be null. `o` and `peers` must exist until
-  /// wait_ended() has returned.
+  /// `task` is the worker whose outputs this process holds, for example "worker:0"; empty for
+  /// arguments. `peers` serves the values to other hosts and can be null. `o` and `peers` must
+  /// exist until wait_ended() has returned.
   content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
                    std::string socket_name, std::string task, peer_value_server* peers,
                    callbacks on);
@@ -56,8 +56,9 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   /// Waits until the stream has ended. Must be called after close(), and not on the engine thread.
   void wait_ended();
 
-  /// Returns true if values can be held, because the server has acknowledged all values so far.
-  /// Waits for a server's first answer for up to `patience`, which must be 0 on the engine thread.
+  /// Returns true if this process can hold values, because the server has acknowledged all values
+  /// so far. Waits for a server's first answer for up to `patience`, which must be 0 on the engine
+  /// thread.
   bool ready(std::chrono::milliseconds patience);
   /// Returns false if outputs must be stored on the server.
   bool outputs_stay() const;

@@ -12,7 +12,7 @@
 namespace muster::detail {
 namespace {
 
-// Higher descriptors are not marked; a forked process keeps them, like other libraries'
+// Descriptors above this limit are not marked; a forked process keeps them, like other libraries'
 // descriptors.
 constexpr int marked_max = 1 << 16;
 constexpr int bits = 64;

@@ -45,9 +45,10 @@ class memory_server {
   };
   occupancy used();
   void add(std::string const& name, file_descriptor fd, std::size_t size);
-  /// Returns false if the value is not held.
+  /// Returns false if this process does not hold the value.
   bool drop(std::string const& name);
-  /// Returns an empty descriptor if the value is not held or no descriptor is available.
+  /// Returns an empty descriptor if this process does not hold the value or has no descriptor for
+  /// it.
   file_descriptor opened(std::string const& name);
   std::vector<std::pair<std::string, std::size_t>> held();
   /// Closes the socket and all connections. Must run on the loop, or after the loop has ended.

@@ -39,7 +39,7 @@ peer_address listen_address(std::string const& listen, std::string const& server
 
 class peer_value_server {
  public:
-  /// Returns an empty descriptor if the value is not held.
+  /// Returns an empty descriptor if this process does not hold the value.
   using opener = std::function<file_descriptor(std::string const& name)>;
 
   /// `advertise` is the address for other hosts, "host" or "host:port"; if empty, the listening

@@ -163,7 +163,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
   return {name, std::move(content)};
 }
 
-// Returns an equal argument that is already held. Comparing is faster than copying.
+// Returns an equal argument that this process already holds. Comparing is faster than copying.
 shared_values::held shared_values::same(std::string_view bytes) {
   std::vector<std::pair<std::string, memory>> alike;
   {

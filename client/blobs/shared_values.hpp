@@ -78,7 +78,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// A value that this holder must store on the server. Holder 0 means that there is no stream.
   struct to_put {
-    memory bytes;  // null if the value is no longer held
+    memory bytes;  // null if this process no longer holds the value
     std::uint64_t holder = 0;
   };
   to_put find(std::string const& name);

@@ -34,7 +34,8 @@ bool memory_client::take(std::string const& from, std::string const& name, std::
     why = "the process that stores the value does not answer";
     std::lock_guard held(mutex_);
     avoid(from);
-    boost::asio::post(loop_, [this, to] { end(to); });  // later threads do not wait for this holder
+    // Threads that ask later do not wait for this holder.
+    boost::asio::post(loop_, [this, to] { end(to); });
     return false;
   }
   bool const taken = answer.get();

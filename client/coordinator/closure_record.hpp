@@ -27,7 +27,7 @@ struct use {
 
 struct closure_record {
   // The following members are needed to schedule the call, also again after a broken stream. These
-  // members are empty once the call has ended.
+  // members are empty once the call has finished.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;

@@ -74,8 +74,8 @@ boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeou
 bool cluster_coordinator::done() {
   auto& s = *session_;
   lock held(s.mutex_);
-  // No deadline is needed, because running calls are asked to stop, and each call ends with an
-  // answer or the loss of its worker.
+  // No deadline is needed, because running calls are asked to stop, and each call finishes when its
+  // worker answers or is declared lost.
   s.changed_.wait(held, [&s] { return s.ended_ || s.generation_.settled(); });
   s.raise_pending();
   return s.unfinished_ == 0;

@@ -24,8 +24,8 @@ class coordinator_session final : public client_session {
  public:
   explicit coordinator_session(coordinator_options options);
 
-  /// Returns the server's ID of a call, or 0 if the call is unfinished or never reached the server.
-  /// Thread-safe. Precondition: a handle has this token.
+  /// Returns the ID that the server assigned to the call, or 0 if the call is unfinished or never
+  /// reached the server. Thread-safe. Precondition: a handle has this token.
   std::uint64_t closure_id(std::uint64_t token) const;
   /// Must be called before start().
   void begin_objects(std::weak_ptr<client_engine> engine);

@@ -96,8 +96,8 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
     auto oldest = pending_.begin();
     while (oldest != pending_.end() && oldest->second->what != asked::step::call) ++oldest;
     auto const first = oldest == pending_.end() ? refused_.front() : oldest->second;
-    // If the thread that waits here would have to make room (a cycle), the server fails the first
-    // call.
+    // If only the thread that waits in this function could make room (a cycle), the server fails
+    // the first call.
     if (note_wait(*first)) {
       tell(held);
       held.lock();

@@ -59,7 +59,8 @@ class last_stacks {
   void ended(rank_key const& key, v1::RankEnded const& how);
   /// Called when the server has stored the rank's exit.
   void forget(rank_key const& key);
-  /// Prepares the reports for a new stream. `held` contains the attempts with held ranks.
+  /// Prepares the reports for a new stream. `held` contains the attempts whose ranks the worker
+  /// holds.
   void offer(std::set<attempt_key> const& held);
   bool reports() const;
   void report(v1::RankReports& to);

@@ -35,9 +35,9 @@ struct held_rank {
 
 class rank_table {
  public:
-  /// Returns nullptr if the rank is not held.
+  /// Returns nullptr if the worker does not hold the rank.
   held_rank* find(rank_key const& key);
-  /// @pre The rank is not held.
+  /// @pre The worker does not hold the rank.
   held_rank& add(rank_key const& key, std::uint64_t launcher);
   /// Returns the launcher's ranks that have not exited.
   std::vector<rank_key> alive_of(std::uint64_t launcher) const;

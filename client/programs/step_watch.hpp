@@ -26,7 +26,7 @@ class step_watch {
   static constexpr std::chrono::milliseconds settled{10};
 
   /// A hold that is not followed by an order is revoked after this time, because the server is
-  /// lost.
+  /// presumed lost.
   static constexpr std::chrono::seconds hold_max{10};
 
   using clock = std::chrono::steady_clock;
@@ -47,8 +47,8 @@ class step_watch {
   void ended(rank_key const& key);
   /// Called when a server has restarted.
   void report_again();
-  /// Holds ranks at their next step. Then calls `done` on this object's thread with the last step
-  /// of each rank.
+  /// Holds ranks at their next step, and then calls `done` on this object's thread with the last
+  /// step of each rank.
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
   /// Makes ranks stop after this step, or continue if there is no step.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
@@ -84,14 +84,14 @@ class step_watch {
 
   std::mutex mutex_;  // protects the members up to `thread_`
   std::condition_variable changed_;
-  /// Posted calls: at most two per held rank and two per attempt.
+  /// Posted calls: at most two per rank that the worker holds, and two per attempt.
   std::vector<std::function<void()>> posted_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
   bool closing_ = false;
   std::thread thread_;  // the first rank starts this thread
 
   // Used only by `thread_`.
-  std::map<rank_key, watched> ranks_;  // at most the held ranks
+  std::map<rank_key, watched> ranks_;  // at most the ranks that the worker holds
   struct told {
     std::uint64_t word = 0;
     clock::time_point since{};

@@ -1,6 +1,7 @@
 // Program uploads, each unpacked once by hash and then copied to ranks. Files:
 //
-//     uploads/lock          locked during all work here, also by other workers with this directory
+//     uploads/lock          locked during all work in `uploads`, also by other workers with this
+//     directory
 //     uploads/HASH/tree     the unpacked files, never modified
 //     uploads/HASH/bytes    their size; the directory's time is the time of the last use
 //     uploads/new-XXXXXX    being created; removed later if its process was killed

@@ -44,8 +44,8 @@ class uploads {
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Adds an order, at most one per ID. The number of ranks limits the orders. Thread-safe, as are
-  /// the following functions.
+  /// Adds an order, at most one per ID. The number of ranks limits the number of orders.
+  /// Thread-safe, as are the following functions.
   void provide(order o);
   /// Removes the order or cancels its download.
   void forget(std::uint64_t id);

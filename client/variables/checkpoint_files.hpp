@@ -1,6 +1,6 @@
 // A checkpoint on disk, in the format of python/muster/variables/checkpoint.py: a directory
 // PATH/checkpoint-7 with a file `data` and, written last, `manifest.json`. The manifest lists the
-// positions in `data` and the SHA-256 of both files. A checkpoint is written to checkpoint-7.tmp,
+// offsets in `data` and the SHA-256 of both files. A checkpoint is written to checkpoint-7.tmp,
 // synced and renamed, so that a crash leaves earlier checkpoints intact. Not thread-safe; only one
 // program may write to a path.
 #pragma once

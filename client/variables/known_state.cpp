@@ -83,7 +83,8 @@ std::optional<std::uint64_t> known_state::save_unless_restarted(path where, how_
     bool const has_any = !checkpoints_in(where).empty();
     std::unique_lock held(mutex_);
     if (restarted_ || (has_any && !continued_.contains(absolute(where)))) return std::nullopt;
-    auto const what = listed();  // excludes variables and objects that are recreated from here on
+    // Excludes variables and objects that are recreated after this point.
+    auto const what = listed();
     held.unlock();
     return write(where, keep, what);
   } catch (unavailable_error const&) {

@@ -31,7 +31,7 @@ class executor {
   ~executor() { check(threads_.empty(), "an executor must be stopped before it is destroyed"); }
   executor(executor const&) = delete;
 
-  /// The worker's credits limit the queue.
+  /// The worker's credits limit the length of the queue.
   void push(std::span<std::shared_ptr<job> const> jobs);
   /// Sets the number of functions that have released their slots. Adds threads as needed; the
   /// server limits their number.

@@ -43,7 +43,7 @@ class held_closures {
   void forget_answers();
 
   /// If the closure has not started, removes it and returns true. Otherwise, the closure is
-  /// answered when it ends.
+  /// answered when it finishes.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
   /// If the closure has not started, removes it and returns true.
@@ -87,9 +87,9 @@ class held_closures {
   /// answers.
   std::vector<std::shared_ptr<job>> answers_for_hello();
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
-  /// Applies the server's answer to offer(). Only the positions in `kept` remain; all other
-  /// functions are asked to stop. Returns the finished jobs among `kept`, whose answers must be
-  /// sent (again). `acknowledges` is true if the server acknowledges answers.
+  /// Applies the server's answer to offer(). Only the jobs whose indices are in `kept` remain; the
+  /// functions of all other jobs are asked to stop. Returns the remaining jobs that have finished,
+  /// whose answers must be sent (again). `acknowledges` is true if the server acknowledges answers.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 

@@ -221,7 +221,7 @@ class worker::runtime {
       auto const end = co_await stream.run();
       current_ = nullptr;
       if (!comes_back(end, server)) break;
-      // If closures are held for this server, reconnects to it after a short delay.
+      // If the worker holds closures of this server, reconnects to the server after a short delay.
       bool const hurry = hold(end);
       if (!hurry) ++n;
       in_vain = end.welcomed ? 0 : in_vain + 1;
@@ -354,7 +354,7 @@ class worker::runtime {
   std::uint64_t received_ = 0;  // number received on the current stream at the last check
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
-  // Time at which held closures are dropped if there is no stream.
+  // Time at which the worker drops the closures that it holds if there is no stream.
   std::chrono::steady_clock::time_point void_at_{};
   /// Servers that did not accept this worker at its last attempt.
   struct unreached {

@@ -73,7 +73,7 @@ class worker_stream final : stream_side {
   void abandon() { stream_.cancel(); }
   /// Returns the number of received closures and start orders.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// @pre The job is held, and an executor thread has finished it.
+  /// @pre The worker holds the job, and an executor thread has finished it.
   void take(job const& finished);
   void take_reports();
   void take(machine const& seen);

@@ -52,7 +52,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   }
   if (m.has_objects()) {
     // Drops new calls, because a client that keeps calling would prevent the worker from leaving.
-    // Unanswered calls are lost with the task.
+    // Unanswered calls are lost when the task is declared lost.
     if (leaving_ && worker_.held.empty()) m.mutable_objects()->clear_object();
     objects_.take(*m.mutable_objects());
   }

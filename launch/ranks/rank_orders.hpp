@@ -5,7 +5,7 @@
 //                                    optional: "stacks": {"modules": DIR, "directory": DIR,
 //                                    "signal": N}, "steps": path of a rank's file without N
 //   {"stop": {"rank": [0], "signal": 15, "grace_ms": 1000}}                           no rank: all
-//   {"lease_until_ns": N}                             CLOCK_MONOTONIC; then ranks are killed
+//   {"lease_until_ns": N}                             CLOCK_MONOTONIC; time to kill the ranks
 //
 // "start" and "stop" are StartRanks and StopRanks of proto/muster/v1/programs.proto in Protobuf's
 // JSON form with the names of the .proto file, so workers can be written in any language.

@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// Longer timeouts are reduced to this time.
+/// Maximum timeout. Longer timeouts are reduced to this time.
 inline constexpr std::chrono::milliseconds wait_max = std::chrono::minutes(10);
 inline constexpr std::chrono::milliseconds wait_default = std::chrono::seconds(30);
 

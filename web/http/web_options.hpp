@@ -83,7 +83,8 @@ struct web_options {
   /// Keeps the listening socket for the next process. Can be null; otherwise it must outlive the
   /// server.
   net::service_manager* manager = nullptr;
-  /// Larger bodies are answered with 413. For an NDJSON append, the limit applies to each line.
+  /// Maximum size of a request body. Larger bodies are answered with 413. For an NDJSON append, the
+  /// limit applies to each line.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   std::uint32_t header_limit_bytes = 16 * 1024;
   /// At the limit, a new connection replaces the oldest connection whose first header is
@@ -114,7 +115,7 @@ struct web_options {
   /// 127.0.0.1, [::1] and the address itself are also allowed. On other addresses, an empty list
   /// allows every name.
   std::vector<std::string> allowed_hosts;
-  /// Further origins, such as `https://ops.example`, whose pages can change state or open the
+  /// Additional origins, such as `https://ops.example`, whose pages can change state or open the
   /// WebSocket.
   std::vector<std::string> allowed_origins;
   /// A null pointer disables the check of credentials. The gate must outlive the server.

@@ -11,7 +11,7 @@ constexpr std::size_t job_name_bytes_max = 128;
 // The core uses the same pattern.
 constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";
 constexpr std::size_t reason_bytes_max = 2'000;
-constexpr std::int64_t tasks_max = 100'000;  // limit for each job and for all jobs together
+constexpr std::int64_t tasks_max = 100'000;  // maximum for each job and for all jobs together
 constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {

@@ -7,7 +7,8 @@
 
 namespace muster::web {
 
-/// Longer descriptions are ignored; the client writes at most 120 characters.
+/// Maximum length of a description. Longer descriptions are ignored; the client writes at most 120
+/// characters.
 inline constexpr std::size_t python_text_max = 1024;
 
 /// Returns an empty string if `call` is not a pickled call or has no description. A description

@@ -30,12 +30,13 @@ struct cluster_rows {
 // Rows beyond the following limits are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
-inline constexpr std::size_t barriers_shown = 100;  // limit for each cluster
-// Limit of barriers that are shown with task names, for each cluster.
+inline constexpr std::size_t barriers_shown = 100;  // maximum per cluster
+// Maximum number of barriers per cluster that are shown with task names.
 inline constexpr std::size_t barriers_shown_in_full = 10;
-inline constexpr std::size_t missing_shown = 50;  // limit for each barrier
+inline constexpr std::size_t missing_shown = 50;  // maximum per barrier
 inline constexpr std::size_t events_shown = 300;
-/// Shorter waits are not shown, because they start and end with every training step.
+/// Minimum duration of a wait that is shown. Shorter waits are hidden, because they start and end
+/// with every training step.
 inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);
 
 /// Returns whether the cluster's program is ending or has ended, so that its tasks will not return.

@@ -1,5 +1,5 @@
-// The `jobs` topic: running jobs and recent jobs that ended or failed (history::live_jobs), newest
-// first. Used on the web thread.
+// The `jobs` topic: running jobs and recent jobs that finished or failed (history::live_jobs),
+// newest first. Used on the web thread.
 #pragma once
 
 #include <functional>

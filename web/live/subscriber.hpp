@@ -45,7 +45,7 @@ class subscriber {
   void receive(std::string_view text);
   /// Returns null if there is no message. REQUIRES: the previous message has been written.
   shared_text next();
-  /// Returns whether the last message was returned; the connection must then be closed.
+  /// Returns whether the last message was returned. If so, the connection must be closed.
   bool ended() const { return ended_; }
   bool refused() const { return refused_; }
   /// Returns whether a last message exists; it may not have been sent yet.

@@ -32,7 +32,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0, failed = 0;  // closures that ended on this task
+    std::uint64_t finished = 0, failed = 0;  // closures that finished on this task
     bool cordoned = false;
     // 1, 2 or 3 if the heartbeat is older than 1, 2.5 or 10 intervals; otherwise 0.
     int age = 0;

@@ -2,9 +2,9 @@
 // minute.
 //
 // Closure counts are means over a step; heartbeat ages are maxima. Rates and durations cover
-// closures that ended within the step, and are 0 if no closure ended. Percentiles are computed from
-// differences between the core's histograms. A percentile is the mean of its bucket, so it lies
-// within the observed range.
+// closures that finished within the step, and are 0 if no closure finished. Percentiles are
+// computed from differences between the core's histograms. A percentile is the mean of its bucket,
+// so it lies within the observed range.
 //
 // Owned by a topic_set; used on the web thread. The size is fixed: 2,100 points of 44 bytes.
 #pragma once

@@ -79,8 +79,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
       "upload", "the server does not have this blob; upload it with PUT /api/v1/blobs/" + hex);
 }
 
-// The server is preferred if it has a store for the cluster, because a store at rank 0 ends with
-// that rank.
+// The server is preferred if it has a store for the cluster, because a store at rank 0 stops when
+// that rank exits.
 core::store_place usual_store(engine_services& services, server::hub& h) {
   auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
   auto const cluster = find_cluster(services, name);

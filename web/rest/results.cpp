@@ -4,8 +4,8 @@
 // sent before the next one is built. A slow client therefore delays no other client, and a response
 // is never completely in memory.
 //
-// With `wait=true`, the response stops at the first closure that has not ended, waits for it, and
-// reads again. Pages are small after each wait and grow while all their closures have ended.
+// With `wait=true`, the response stops at the first unfinished closure, waits for it, and reads
+// again. Pages are small after each wait and grow while all their closures have finished.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -103,7 +103,7 @@ class result_stream {
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
   }
 
-  // With `wait=true`, stops at the first closure that has not ended.
+  // With `wait=true`, stops at the first unfinished closure.
   coro::task<bool> send(result_page const& p) {
     std::string text;
     blocked_on_.reset();

@@ -40,7 +40,7 @@ class sign_in_table {
   struct sign_in {
     core::caller who;
     clock::time_point made;
-    std::uint64_t used = 0;  // larger numbers mean more recent use
+    std::uint64_t used = 0;  // a larger number means more recent use
   };
   void make_room(std::string_view token, clock::time_point now);
 

@@ -16,7 +16,7 @@ std::filesystem::path installed_documentation();
 
 class documentation {
  public:
-  /// Larger files are answered with 404.
+  /// Maximum file size. Larger files are answered with 404.
   static constexpr std::size_t file_bytes_max = std::size_t{8} << 20;
 
   /// @param directory the site; if empty, /docs/ is a page that explains how to get the site

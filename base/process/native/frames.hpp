@@ -17,10 +17,10 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  // Deeper stacks lose their oldest frames.
+  // Maximum number of frames. Deeper stacks lose their oldest frames.
   static constexpr std::size_t frames_max = 64;
   static constexpr std::size_t name_bytes_max = 200;
-  // Further names are not cached.
+  // Maximum number of cached names.
   static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");

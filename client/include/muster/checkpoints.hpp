@@ -32,8 +32,8 @@ struct checkpoint_options {
 /// @endcode
 ///
 /// Errors are logged, and thrown by stop() or by the next schedule, join or done. Saving is
-/// suspended when a task is lost, when a variable or object is recreated, and if the directory
-/// already contains checkpoints. Calling cluster_coordinator::restore resumes saving. The
+/// suspended when a task is declared lost, when a variable or object is recreated, and if the
+/// directory already contains checkpoints. Calling cluster_coordinator::restore resumes saving. The
 /// suspension keeps initial values out of the newest checkpoint. Members must be called from one
 /// thread unless documented otherwise.
 class periodic_checkpoints {

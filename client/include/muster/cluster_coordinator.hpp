@@ -118,14 +118,14 @@ class scheduling {
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476",.name = "training"});
 /// muster::remote_value<int> sum = c.submit<int>("add", 1, 2);
 /// auto more = c.submit<int>("add", sum, 3);  // takes an output as an argument, without waiting
-/// more.fetch();                              // 6, or throws the error of this call
+/// more.fetch();                              // 6, or throws the call's error
 /// @endcode
 ///
-/// Each call runs at least once and finishes once. Calls run in any order. A call is either
-/// submitted or scheduled:
+/// Each call runs at least once and has exactly one result. Calls run in any order. A call is
+/// either submitted or scheduled:
 /// - submit: calls fail independently of each other.
 /// - schedule: calls have the semantics of TensorFlow's ClusterCoordinator. The first error cancels
-///   the other scheduled calls. When all scheduled calls have ended, the next schedule, join or
+///   the other scheduled calls. When all scheduled calls have finished, the next schedule, join or
 ///   done throws the error once. The coordinator then begins a new generation of scheduled calls.
 ///
 /// Members may be called from any thread. Coroutines on any executor can await the asynchronous
@@ -194,9 +194,9 @@ class cluster_coordinator {
     return remote_value<Result>(put(submitted(raw_request(function, args))));
   }
   /// Submits one call for each tuple of arguments (a gang). The calls start together, each in its
-  /// own slot, once all of them can start. If a call of the gang ends before the start, for example
-  /// because its input failed, the rest of the gang is cancelled. After the start, the calls are
-  /// independent. A call must not depend on the output of another call of the same gang.
+  /// own slot, once all of them can start. If a call of the gang finishes before the start, for
+  /// example because its input failed, the rest of the gang is cancelled. After the start, the
+  /// calls are independent. A call must not depend on the output of another call of the same gang.
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
   /// @return the output handles, ordered like `members`
@@ -230,7 +230,7 @@ class cluster_coordinator {
     return remote_value<Result>(put(request_of(function, args...)));
   }
   /// Asynchronous version of schedule. Suspends while the queue is full. After an error, suspends
-  /// until the cancelled calls have ended. If the wait is cancelled, nothing is scheduled.
+  /// until the cancelled calls have finished. If the wait is cancelled, nothing is scheduled.
   /// @param function  function name
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
@@ -359,7 +359,7 @@ class cluster_coordinator {
   /// a call. Python can read the checkpoint.
   /// @param path  a directory; the tasks do not need access to it
   /// @param o  checkpoint options
-  /// @return the number of the checkpoint, which is then on disk
+  /// @return the number of the checkpoint, which is on disk when the function returns
   /// @throws std::invalid_argument  a variable has no name, or checkpoint_options::keep is 0
   /// @throws std::system_error  a file could not be written
   /// @throws closure_error  the error of a call, or with `quiesce` the pending error
@@ -383,7 +383,7 @@ class cluster_coordinator {
   [[nodiscard]] periodic_checkpoints checkpoints(std::string const& path, milliseconds every,
                                                  checkpoint_options const& o = {.keep = 3});
 
-  /// Waits until all calls submitted or scheduled before this call have ended.
+  /// Waits until all calls submitted or scheduled before this call have finished.
   /// @param timeout  maximum time to wait
   /// @return false on timeout
   /// @throws closure_error  or a subtype: the pending error of this generation
@@ -392,8 +392,8 @@ class cluster_coordinator {
   /// Asynchronous version of join.
   /// @param timeout  maximum time to wait
   boost::asio::awaitable<bool> async_join(milliseconds timeout = detail::for_ever);
-  /// Returns true if all calls have ended. After an error, waits until the cancelled calls have
-  /// ended, and throws the error.
+  /// Returns true if all calls have finished. After an error, waits until the cancelled calls have
+  /// finished, and throws the error.
   bool done();
 
   /// Fetches all remote_values in a structure of nested vectors, arrays, maps with string keys,
@@ -409,10 +409,10 @@ class cluster_coordinator {
   }
 
   /// Cancels queued calls and asks running calls to stop. Later calls are not cancelled, but start
-  /// only after the cancelled calls have ended. Only the values of cancelled calls report the
+  /// only after the cancelled calls have finished. Only the values of cancelled calls report the
   /// cancellation.
   void cancel();
-  /// Returns the first 1,000 errors of scheduled calls, in the order in which the calls ended.
+  /// Returns the first 1,000 errors of scheduled calls, in the order in which the calls finished.
   /// Omits cancelled calls. If this generation has no errors, returns the errors of the newest
   /// generation that failed.
   std::vector<failure> failures() const;
@@ -545,8 +545,8 @@ std::vector<remote_value<Result>> scheduling::submit_gang(
   return values;
 }
 
-// Does not use `this` after suspending, because this object can be destroyed before the call ends.
-// The coordinator outlives the call.
+// Does not use `this` after suspending, because this object can be destroyed before the call
+// finishes. The coordinator outlives the call.
 template <class Result, class... Args>
 boost::asio::awaitable<std::vector<remote_value<Result>>> scheduling::async_submit_gang(
     std::string function, std::vector<std::tuple<Args...>> members) const {

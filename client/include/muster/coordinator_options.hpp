@@ -36,8 +36,8 @@ struct coordinator_options {
   std::uint64_t queue_capacity = 0;
   /// Number of lost workers or processes after which a call fails with aborted_error, at most 255.
   /// 0 means no limit. If unset, the server's default (3) applies; for scheduled calls, only exits
-  /// of the executing process count, not lost workers. The delay before a retry grows from 0.1 s to
-  /// 30 s.
+  /// of the executing process count towards the limit, not lost workers. The delay before a retry
+  /// grows from 0.1 s to 30 s.
   std::optional<std::uint32_t> max_worker_failures{};
   /// Same as max_worker_failures = 0.
   bool unlimited_worker_failures = false;

@@ -153,7 +153,7 @@ class object_class {
     return *this;
   }
 
-  /// Returns the registered functions; used by worker.
+  /// Returns the registered functions. Called by the worker class.
   detail::class_entry const& entry() const { return entry_; }
 
  private:

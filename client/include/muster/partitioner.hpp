@@ -17,7 +17,7 @@ using partitioner =
     std::function<std::vector<std::uint64_t>(muster::shape const& of, std::size_t item_bytes)>;
 
 /// Returns a partitioner that makes a fixed number of shards, or one shard per row if there are
-/// fewer rows.
+/// fewer rows than shards.
 /// @param num_shards  number of shards
 /// @throws std::invalid_argument  the number is 0
 partitioner fixed_shards_partitioner(std::uint64_t num_shards);

@@ -19,7 +19,7 @@ namespace muster {
 /// A handle of a call's output, which may not be ready yet.
 ///
 /// Copies share the output. When the last copy is destroyed, the server deletes the value; an
-/// unfinished call still runs. A value stays readable after its worker has ended, and after the
+/// unfinished call still runs. A value stays readable after its worker has exited, and after the
 /// coordinator object has been destroyed. Members may be called from any thread.
 ///
 /// @code
@@ -69,7 +69,7 @@ class remote_value {
     co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
-  /// Cancels the call, unless it has already ended. Method calls cannot be cancelled.
+  /// Cancels the call, unless it has already finished. Method calls cannot be cancelled.
   void cancel() const { handle().cancel(); }
   /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }

@@ -118,7 +118,7 @@ class session {
   std::future<Result> call(std::string_view name, Args const&... args) {
     auto promise = std::make_shared<std::promise<Result>>();
     auto future = promise->get_future();
-    detail::blob_contents contents;  // blobs kept until the call has ended
+    detail::blob_contents contents;  // blobs kept until the call has finished
     std::string text;
     {
       detail::blob_recording_scope const here(contents);

@@ -52,9 +52,9 @@ struct session_options {
 struct session_stats {
   /// Calls scheduled.
   std::uint64_t scheduled = 0;
-  /// Calls that have ended.
+  /// Calls that have finished.
   std::uint64_t finished = 0;
-  /// Calls that have ended with a failure.
+  /// Calls that have failed.
   std::uint64_t failed = 0;
   /// Messages sent to the server.
   std::uint64_t messages_sent = 0;

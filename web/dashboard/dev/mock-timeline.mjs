@@ -1,7 +1,7 @@
 // Steps of an invented program: each rank performs a step every 900 ms; one program has 100,000 steps. One rank in eight is
 // slower for a while. If there are few steps, they are listed individually.
 
-const FEW = 10_000; // if there are more steps, they are summed, as on the server
+const FEW = 10_000; // maximum number of steps listed individually; above this limit, steps are summed, as on the server
 
 export function timelineOf(p, query) {
   const EACH = p.name === 'pretrain' ? 53.4 : 900;

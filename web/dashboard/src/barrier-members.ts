@@ -6,7 +6,7 @@ import type { BarrierView } from './model/barrier-view';
 import type { BarrierRow } from './model/protocol';
 import { api, get, Gone } from './rest';
 
-const BARRIERS = 10; // limit for each cluster; further barriers show only counts
+const BARRIERS = 10; // maximum number of barriers per cluster that show members; further barriers show only counts
 const MEMBERS = 1000;
 const EVERY = 5000; // ms; a new arrival triggers an immediate request
 

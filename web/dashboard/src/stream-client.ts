@@ -3,7 +3,7 @@ import { Stream } from './model/stream';
 import { spanOf, type View } from './model/time-view';
 import { get } from './rest';
 
-const PAGES = 8; // pages read before drawing; further pages follow later
+const PAGES = 8; // number of pages read before drawing; the remaining pages are read later
 
 export interface Wanted {
   view: View;

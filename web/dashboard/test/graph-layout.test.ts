@@ -35,7 +35,7 @@ test('a layer of thousands is folded into columns', () => {
 });
 
 test('two independent chains do not cross', () => {
-  // 0→3→4, 1→2→5: in numerical order, the middle edges would cross.
+  // The chains are 0→3→4 and 1→2→5. If nodes were placed in numerical order, the edges 3→4 and 2→5 would cross.
   const { places } = graphLayout(6, [
     [0, 3],
     [3, 4],

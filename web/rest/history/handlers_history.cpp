@@ -10,7 +10,8 @@ namespace {
 
 using generation = coordination::generation_view;
 
-// Because runs and jobs are few, the row of each is written to disk within a second after it ends.
+// Because runs and jobs are few, the row of each is written to disk within a second after the run
+// or job has finished.
 template <class Row>
 auto as_past_page(std::string_view name) {
   return [name](history_page<Row> const& page) {

@@ -23,7 +23,7 @@ struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;
   std::vector<barrier> barriers;  // newest barrier first
-  core::time_point since{};       // earlier steps are only on disk
+  core::time_point since{};       // steps before this time are only on disk
 };
 
 struct view {

@@ -61,7 +61,7 @@ struct picture_query {
 class step_picture {
  public:
   static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
-  /// If there are more steps, they are summed.
+  /// Maximum number of steps that are listed individually. Above this limit, steps are summed.
   static constexpr std::size_t spans_max = 10'000;
   /// A step is slow if it takes at least this many times the median.
   static constexpr int slow_times = 2;

@@ -43,9 +43,9 @@ class value_handle {
   value_handle(value_handle const&) = delete;
 
   virtual value_status status() const;
-  /// Waits until the call has ended. Throws closure_error or a subtype, and wait_timeout.
+  /// Waits until the call has finished. Throws closure_error or a subtype, and wait_timeout.
   virtual value get(std::chrono::milliseconds timeout) const;
-  /// Waits until the call has ended, without returning the value. Throws wait_timeout, and
+  /// Waits until the call has finished, without returning the value. Throws wait_timeout, and
   /// operation_aborted if the wait is cancelled.
   virtual boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
   virtual std::string id() const;

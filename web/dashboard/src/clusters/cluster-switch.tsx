@@ -11,7 +11,7 @@ import { choose, page, picked } from '../route';
 
 const FEW = 4; // clusters that are shown without a click
 const SHOWN = 30;
-const MANY = 1000; // with more tasks, "1,151/1,200" would leave no room for the name
+const MANY = 1000; // from this number of tasks on, "1,151/1,200" would leave no room for the name
 
 export function ClusterSwitch() {
   slow.value;

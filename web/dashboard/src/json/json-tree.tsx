@@ -5,7 +5,7 @@ import { api } from '../rest';
 import { closureAddress, follow } from '../route';
 
 const OPEN = 2; // levels that are initially open
-const SMALL = 2000; // characters; smaller values are not folded
+const SMALL = 2000; // values up to this length, in characters, are not folded
 
 export function JsonTree({ value, job, testid, label }: { value: unknown; job?: string; testid: string; label: string }) {
   return (

@@ -6,7 +6,7 @@ const SERIES = ['queued', 'running', 'finished', 'failed', 'hb_p99'] as const;
 export type Series = (typeof SERIES)[number];
 
 export class History {
-  static readonly capacity = 330; // 300 points are shown; further points avoid a gap at the left edge
+  static readonly capacity = 330; // 300 points are shown; the other points avoid a gap at the left edge
   version = 0;
   readonly seconds: number[] = []; // in seconds, as uPlot requires
   readonly series: Record<Series, number[]> = { queued: [], running: [], finished: [], failed: [], hb_p99: [] };

@@ -1,6 +1,6 @@
 export type Look = 'text' | 'json' | 'hex';
 
-const SHOWN_BYTES = 64 * 1024; // limit for hex and text, because more bytes would slow down the page
+const SHOWN_BYTES = 64 * 1024; // maximum bytes shown as hex or text; more bytes would slow down the page
 
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];

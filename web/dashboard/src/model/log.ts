@@ -23,7 +23,7 @@ function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
 export class Log {
   lines: readonly LogLine[] = [];
   version = 0;
-  earlier = false; // whether older lines exist
+  earlier = false; // whether the log has lines before the first line in `lines`
   dropped = 0;
   ended = false;
   known = true; // false if the job is unknown or its record was removed

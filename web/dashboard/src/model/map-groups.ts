@@ -6,7 +6,7 @@ import { TASK_STATES, type AgentRow, type ClusterRow, type TaskState } from './p
 import type { Tasks } from './tasks';
 
 export interface CellGroup extends MapGroup {
-  agents?: readonly AgentRow[]; // if present, the IDs are positions in this list
+  agents?: readonly AgentRow[]; // if present, the IDs are indices into this list
   devices: number;
 }
 

@@ -20,7 +20,7 @@ export interface Layout {
 
 interface Bounds {
   width: number;
-  height: number; // the cells shrink to fit, down to minPitch; then the map grows
+  height: number; // the cells shrink to fit, but not below minPitch; beyond that, the map grows
   scale: number; // device pixels per CSS pixel
 }
 

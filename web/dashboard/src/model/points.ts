@@ -48,7 +48,7 @@ export function fromSamples(body: SamplesBody): Points {
   return { seconds, columns };
 }
 
-// The older points were recorded before the page was opened or before the server was restarted.
+// Prepends points that were recorded before the page was opened or before the server was restarted.
 export function joined(before: Points | null, recent: Points): Points {
   const first = recent.seconds[0] ?? Infinity;
   const n = before?.seconds.findIndex((at) => at >= first) ?? 0;

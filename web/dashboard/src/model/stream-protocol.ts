@@ -5,7 +5,7 @@ import type { Stream } from 'muster-rest';
 
 export type StreamBody = Stream;
 
-export const ROWS_MAX = 4; // limit for each lane; all further concurrent closures share the last row
+export const ROWS_MAX = 4; // maximum number of rows per lane; all further concurrent closures share the last row
 
 export const STATES = ['succeeded', 'failed', 'cancelled', 'lost'] as const;
 export const SUCCEEDED = 0;

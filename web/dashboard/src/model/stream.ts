@@ -27,7 +27,7 @@ export interface Lane {
   number: number;
   task: string;
   cluster: string;
-  bars: number[]; // positions in the columns
+  bars: number[]; // indices into the columns
   most: number; // maximum number of rows: the worker's slots, plus one row for sums
   rows: number;
   rowEnds: number[];

@@ -11,7 +11,7 @@ import { useNarrow } from './narrow';
 import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
-const NARROW_ROW = { plain: 54, long: 84 }; // `plain` rows have two lines; `long` rows have two more lines of text
+const NARROW_ROW = { plain: 54, long: 84 }; // `plain` rows have two lines; `long` rows have four
 const MANY = 1000;
 const SPARE = 3; // number of rows kept beyond each edge
 

@@ -21,7 +21,7 @@ export const JobLink = ({ id, cell }: { id: string; cell?: boolean }) => (
   </Link>
 );
 
-// The server finds an ended closure through its job.
+// The server finds a finished closure through its job.
 export const ClosureLink = ({ id, job }: { id: string; job: string }) => (
   <Link to={closureAddress(id, job)} title={id}>
     {shortId(id)}

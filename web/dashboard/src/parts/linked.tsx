@@ -2,7 +2,7 @@ import { bare } from '../model/ansi';
 import { closureIn, pieces } from '../model/rest/links';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 
-// Turns closures, jobs and workers in the server's sentence into links. `job` helps to find ended closures.
+// Turns closures, jobs and workers in the server's sentence into links. `job` helps to find finished closures.
 export function Linked({ text, tasks, job }: { text: string; tasks?: readonly string[]; job?: string }) {
   return (
     <bdi class="wrap">

@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import { endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
-export const CARDS_MAX = 64; // limit for cards; more ranks are shown as small cells
+export const CARDS_MAX = 64; // maximum number of ranks shown as cards; larger numbers of ranks are shown as small cells
 
 const told = (r: RankView): string =>
   [
@@ -25,7 +25,7 @@ interface CellProps {
   r: RankView;
   card: boolean;
   pressed: boolean;
-  stop: boolean; // whether the Tab key stops here
+  stop: boolean; // whether the Tab key stops at this cell
   choose(rank: number): void;
 }
 

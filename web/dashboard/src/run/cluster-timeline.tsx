@@ -15,7 +15,7 @@ interface Known {
   runs: readonly RunView[];
   late: Stragglers;
 }
-const RUNS = 12; // more runs would be too narrow to see
+const RUNS = 12; // maximum number of runs; with more runs, each run would be too narrow to see
 const EVERY = 5000; // ms
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {

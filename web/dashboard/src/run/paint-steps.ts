@@ -11,7 +11,7 @@ import { color } from '../theme';
 
 const EDGE_PX = 4; // steps that are wider than this have an edge
 const LATE = 1.25; // steps longer than the usual duration times this factor are shaded
-const WAIT_PX = 2; // shorter waits are not drawn
+const WAIT_PX = 2; // minimum width of a wait that is drawn
 
 export interface Sheet {
   width: number; // CSS pixels

@@ -10,9 +10,9 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // limit for attempts with details; for earlier attempts, only the times are drawn
+const DETAILS = 12; // maximum number of attempts with details; for earlier attempts, only the times are drawn
 export const SAMPLES = 720; // samples in an hour
-export const SAMPLES_OF_MANY = 240; // smaller, to limit the size of a response
+export const SAMPLES_OF_MANY = 240; // samples in an hour if there are many hosts; limits the size of a response
 const EVERY = 5000; // ms
 
 export type Details = ReadonlyMap<number, AttemptDetail>;
@@ -44,7 +44,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
 
 export interface Machines {
   machines: readonly MachineView[];
-  next_page_token?: string; // set if there are more attempts
+  next_page_token?: string; // set if another page of attempts follows
 }
 const NONE: Machines = { machines: [] };
 

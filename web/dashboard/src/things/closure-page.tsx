@@ -26,7 +26,7 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, jobAddress, subject } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-// An ended closure is found only through its session. Links with a wrong job still work.
+// A finished closure is found only through its session. Links with a wrong job still work.
 async function hinted<T>(path: string, job: string): Promise<T> {
   if (!job) return get<T>(path);
   try {

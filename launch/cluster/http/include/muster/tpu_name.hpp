@@ -12,7 +12,7 @@ namespace muster::cluster {
 struct tpu_name {
   std::string name;
   bool local = false;                  // true if the TPU consists of this machine's chips
-  std::vector<std::string> endpoints;  // set instead of a name; no lookup is then needed
+  std::vector<std::string> endpoints;  // if set, replaces the name and the lookup
   std::string project, zone;
 
   /// Existing server, such as "localhost:8470" or "/bns/…", which is returned unchanged.

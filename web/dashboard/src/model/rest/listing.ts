@@ -1,5 +1,5 @@
-// A page can be short or empty although a next page exists: the server reads a limited number of rows at a time, and
-// the filter may match none of them.
+// A page can be short or empty even if more pages follow: the server reads a limited number of rows at a time, and the
+// filter may match none of them.
 
 import { count } from '../format';
 

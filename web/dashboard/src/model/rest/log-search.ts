@@ -31,7 +31,7 @@ interface Named {
 }
 
 export const PROGRAMS_MAX = 8; // newest matching programs; each search queries their workers
-const JOBS_MAX = 4; // limit of jobs with the same name
+const JOBS_MAX = 4; // maximum number of jobs with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
@@ -66,9 +66,9 @@ export interface Found {
 }
 export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
 
-export const LINES_MAX = 2000; // limit for each source
+export const LINES_MAX = 2000; // maximum number of lines per source
 const STEP = 100;
-const PAGES_MAX = 20; // limit for each step, because pages can be empty
+const PAGES_MAX = 20; // maximum number of pages per step, because pages can be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 

@@ -23,10 +23,10 @@ export const STRIP = 22;
 export const AXIS = 18;
 export const CHART = 46;
 const LINE = 13; // height of a name
-export const STRIPS_MAX = 12; // limit of hosts with strips, because lanes need room
+export const STRIPS_MAX = 12; // maximum number of hosts with strips, because lanes need room
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
-  const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; problems are then drawn on top
+  const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; if so, problems are drawn on top
   const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));

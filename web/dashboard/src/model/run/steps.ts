@@ -57,7 +57,7 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // limit of ranks; if there are more, evenly distributed ranks are used
+const OF_RANKS = 64; // maximum number of ranks; from larger programs, evenly distributed ranks are used
 
 // For each bucket, the median step time of the ranks and the longest step of any rank.
 export interface StepCurve {
