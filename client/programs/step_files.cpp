@@ -93,7 +93,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
       ::pread(file.get(), &count, sizeof count, offsetof(steps::layout, count)) != sizeof count)
     return {};
   if (page.count <= since || count < page.count) return {};
-  // Newer entries can have overwritten older entries since the first read.
+  // Since the first read, new entries can have overwritten the oldest entries.
   auto const fresh = count - page.count;
   auto const fits = steps::ring - 1 - std::min<std::uint64_t>(fresh, steps::ring - 2);
   auto const wanted = std::min({page.count - since, fits, std::uint64_t{marks_max}});

@@ -24,7 +24,7 @@ struct rank_mark {
 struct seen_steps {
   std::uint64_t count = 0;       // number of all reported steps; passed to the next read
   std::vector<rank_mark> marks;  // newest steps, in order
-  std::uint32_t left_out = 0;    // number of older steps that are not in `marks`
+  std::uint32_t left_out = 0;    // number of steps before `marks` that were omitted
 };
 
 class step_files {

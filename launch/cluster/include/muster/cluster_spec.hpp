@@ -49,7 +49,7 @@ class cluster_spec {
   std::size_t num_tasks(std::string_view job) const { return this->job(job).size(); }
   std::vector<int> task_indices(std::string_view job) const;
   std::string const& task_address(std::string_view job, int index) const;
-  /// Returns one entry for each index up to the highest. Unused indices have nullopt.
+  /// Returns one entry for each index up to the highest index. Unused indices have nullopt.
   std::vector<std::optional<std::string>> job_tasks(std::string_view job) const;
   bool is_dense(std::string_view job) const;
   tasks const& job(std::string_view name) const;
