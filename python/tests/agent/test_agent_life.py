@@ -403,7 +403,7 @@ def test_close_ends_waiting_calls_and_threads(server: Server) -> None:
 def test_long_wait_to_connect_is_logged_with_its_reason(server: Server, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
     for address, said in (("127.0.0.1:1", "no server has answered at 127.0.0.1:1 for 0.2 s"),
-                          (server.grpc, f"worker:0 waits at {server.grpc} for the other tasks")):
+                          (server.grpc, f"worker:0 is waiting at {server.grpc} for the other tasks")):
         a = muster.Agent(address, task="worker:0")
         connecting = beside(a.connect)
         until(lambda: said in caplog.text, "it says so")
@@ -416,4 +416,4 @@ def test_immediate_connect_logs_nothing(server: Server, monkeypatch: Any, caplog
     monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
     with connected(server.grpc, TWO) as both:
         both[0].wait_for_error(0.3)
-    assert "waits" not in caplog.text and "no server" not in caplog.text
+    assert "is waiting" not in caplog.text and "no server" not in caplog.text

@@ -182,7 +182,7 @@ def test_python_version_that_no_worker_has_is_refused(cluster: Cluster,
     c = cluster.coordinator()
     value = c.schedule(one)
     with pytest.raises(muster.NotServedError,
-                       match=f"asks for python:2.7, but the connected workers have {theirs}; start a worker with 'python2.7") as caught:
+                       match=f"requires python:2.7, but the connected workers have {theirs}; start a worker with 'python2.7") as caught:
         value.fetch(20)
     assert caught.value.kind is muster.FailureKind.STALE_HANDLE
     with pytest.raises(muster.NotServedError):

@@ -27,7 +27,7 @@ def notes_of(error: BaseException) -> list[str]:
     return [note for note in getattr(error, "__notes__", []) if not note.startswith("called as ")]
 
 
-def test_arguments_are_those_of_the_call(cluster: Cluster) -> None:
+def test_arguments_are_passed_to_the_function(cluster: Cluster) -> None:
     c = cluster.coordinator()
     half = c.submit(div, 1, b=2)
     assert half.fetch(DEADLINE) == 0.5
@@ -52,7 +52,7 @@ def test_an_error_is_raised_by_its_value_alone(cluster: Cluster) -> None:
     c.join(DEADLINE)
 
 
-def test_an_error_of_what_was_scheduled_cancels_nothing_that_was_submitted(cluster: Cluster) -> None:
+def test_error_of_a_scheduled_call_cancels_no_submitted_call(cluster: Cluster) -> None:
     c = cluster.coordinator()
     slow = c.submit(time.sleep, 1.0)
     until(cluster.server.running, "it runs")
@@ -101,14 +101,14 @@ def test_lost_object_or_variable_cancels_no_submitted_call(make_cluster: MakeClu
     assert c.schedule(one).fetch(DEADLINE) == 1
 
 
-def test_join_waits_for_what_was_submitted(cluster: Cluster) -> None:
+def test_join_waits_for_submitted_calls(cluster: Cluster) -> None:
     c = cluster.coordinator()
     values = [c.submit(time.sleep, 0.2), c.submit(div, 1, 0)]
     c.join(DEADLINE)
     assert all(value.done() for value in values) and c.done()
 
 
-def test_a_cancel_ends_what_was_submitted_before_it(cluster: Cluster) -> None:
+def test_cancel_ends_calls_submitted_before_it(cluster: Cluster) -> None:
     c = cluster.coordinator()
     values = [c.submit(wait_until_stopped) for _ in range(10)]
     until(cluster.server.running, "they run")
@@ -119,7 +119,7 @@ def test_a_cancel_ends_what_was_submitted_before_it(cluster: Cluster) -> None:
             value.fetch(DEADLINE)
 
 
-def test_a_cancel_after_an_error_ends_what_was_submitted(cluster: Cluster) -> None:
+def test_cancel_after_an_error_ends_submitted_calls(cluster: Cluster) -> None:
     c = cluster.coordinator()
     c.schedule(time.sleep, args=(1.0,))
     submitted = c.submit(wait_until_stopped)

@@ -47,7 +47,7 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:
     assert all(steps["least"] <= r["step"] for r in ranks)
     said = subprocess.run([binary(), "programs", "show", p.id, "--url", url], capture_output=True, text=True,
                           check=True).stdout
-    assert "behind, step after step; 'muster cordon worker:0' keeps" in said and "STEP" in said
+    assert "behind, step after step; run 'muster cordon worker:0' to exclude" in said and "STEP" in said
     p.stop(at_step="next")
     assert p.wait(DEADLINE).state == "SUCCEEDED"
 

@@ -209,7 +209,7 @@ def test_mismatches_are_reported_before_anything_is_loaded(with_two: Cluster, tm
     other.close()
     until(lambda: not _is_there(fourth, "a"), "it goes with its session")
     fourth.variable(np.zeros(4), name="a")
-    with pytest.raises(ValueError, match=r"'a' has \(4,\) float64, in checkpoint 1 \(3,\) float64"):
+    with pytest.raises(ValueError, match=r"'a' has \(4,\) float64, but in checkpoint 1 it has \(3,\) float64"):
         fourth.restore(tmp_path)
 
 

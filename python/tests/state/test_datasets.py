@@ -250,7 +250,7 @@ def test_invalid_datasets_and_uses_are_refused(cluster: Cluster) -> None:
         next(ds)
     with pytest.raises(ValueError):
         ds.epoch(2)
-    with pytest.raises(muster.InputError, match="a function can read only one epoch"):
+    with pytest.raises(muster.InputError, match="each function can read only one epoch"):
         c.schedule(epochs_of, ({"deep": [ds]},)).fetch(20)
     with pytest.raises(muster.InputError):
         c.join()

@@ -27,7 +27,7 @@ def test_python_class_is_created_by_its_name(cluster: Cluster) -> None:
         assert t.add(t.add(1)).fetch(20) == 45, "an output can be passed before it is ready"
         with pytest.raises(LookupError, match="not here"):
             t.fail().fetch(20)
-        with pytest.raises(TypeError, match="Tally.same takes JSON: object is not JSON"):
+        with pytest.raises(TypeError, match="Tally.same accepts only JSON: object is not JSON"):
             t.same(object())
         with pytest.raises(ValueError, match="the arguments have .* the limit is"):
             t.same("x" * (handle.ARGUMENT_BYTES_MAX + 1))
