@@ -178,7 +178,7 @@ def test_inputs_work_with_functions_of_a_cpp_worker(make_cluster: MakeCluster) -
                 c.schedule("muster.echo", args=(pickled,)).fetch(20)
             asked = Request("muster.echo", b"x", BYTES, [Input(pickled._record, 0, True)])
             value: Any = muster.RemoteValue(c._owner, c._session.put([asked], None)[0])
-            with pytest.raises(muster.InputError, match="cannot receive closure outputs"):
+            with pytest.raises(muster.InputError, match="cannot receive outputs of other closures"):
                 value.fetch(20)
     finally:
         other.terminate()

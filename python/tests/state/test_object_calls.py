@@ -47,7 +47,7 @@ def test_object_lost_in_a_server_restart_is_unavailable_and_reported() -> None:
     of = "ps:0", "the variable 'v'"
     call = made.add(1, "read", b"", b"", of=of)
     answer(made, call, failure=Failure(kind=int(muster.FailureKind.DEPENDENCY_LOST), reason=reasons.SERVER_RESTARTED))
-    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 no longer exists, because the server was restarted$") as caught:
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 no longer exists, because .* restarted$") as caught:
         made.value_of(call)
     assert caught.value.dependency == ["ps:0"] and [task for task, _ in made.told] == ["ps:0"]
 
