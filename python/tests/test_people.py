@@ -196,7 +196,7 @@ def test_jobs_run_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> 
     with pytest.raises(muster.WaitTimeout):
         waiting.join(0.5)
     (said,) = [r.getMessage() for r in caplog.records if r.name == "muster"]
-    assert said.startswith(f"{waiting.id} waits: ") and "nobody.has.this" in said
+    assert said.startswith(f"{waiting.id} is waiting: ") and "nobody.has.this" in said
     waiting.cancel()
     until(lambda: waiting.state == "CANCELLED", "it is cancelled")
     assert any(f["name"] == "mean" for f in client.functions())
@@ -208,7 +208,7 @@ def test_errors_of_rest_are_raised(cluster: Cluster) -> None:
     with pytest.raises(muster.ServerError) as caught:
         client.job("job_ffffffffffffffff")
     assert caught.value.status == 404 and caught.value.code == "NOT_FOUND"
-    with pytest.raises(muster.NoServer, match="does not answer: .*; start a server with 'muster serve', or give"):
+    with pytest.raises(muster.NoServer, match="does not answer: .*; start a server with 'muster serve', or pass"):
         muster.Client("127.0.0.1:1").version()
 
 
