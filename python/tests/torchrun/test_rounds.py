@@ -217,7 +217,7 @@ def test_cluster_has_one_job_at_a_time(keys: Memory) -> None:
 
 def test_one_of_two_simultaneous_jobs_continues(keys: Memory) -> None:
     one, other = Player(keys, "a", job="one").begin(), Player(keys, "b", job="other").begin()
-    with pytest.raises(Broken, match="the job 'one'"):
+    with pytest.raises(Broken, match="the torchrun job 'one'"):
         other.end()
     assert Player(keys, "c", job="one").begin().end() == one.end()
     other.rounds.leave()
@@ -294,7 +294,7 @@ def test_invalid_node_key_is_named(keys: Memory) -> None:
     with pytest.raises(Broken, match="torchrun/job/rounds/000000003 is not a JSON object"):
         Player(keys, "a").begin().end()
     keys.put("torchrun/job/rounds/000000003", "{}")
-    with pytest.raises(Broken, match="torchrun/job/rounds/000000003 has no nodes"):
+    with pytest.raises(Broken, match="torchrun/job/rounds/000000003 contains no list of nodes"):
         Player(keys, "b").begin().end()
 
 
