@@ -70,7 +70,7 @@ TEST(cluster_flag, errors_name_the_part_that_is_wrong) {
                         wrong{"a:w=1;type=", "'type='"},
                         wrong{"a;torch=65536", "write a port"},
                         wrong{"a;torch=", "write a port"},
-                        wrong{"a;torch_era=C", "write A (PyTorch 1.13 or 2.0)"},
+                        wrong{"a;torch_era=C", "specify A (PyTorch 1.13 or 2.0)"},
                         wrong{"a:w=1;heartbeat_timeout=fast", "'heartbeat_timeout=fast'"},
                         wrong{"a:w=1;heartbeat_timeout=0", "heartbeat_timeout"}}) {
     auto const spec = parse_cluster(w.text);
