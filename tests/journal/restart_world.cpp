@@ -108,7 +108,8 @@ void restart_world::append() {
   core::schedule e;
   e.session = job;
   e.closures = some_closures();
-  server_.ask(std::move(e), [this, job, specs = e.closures](core::reply const& r) {
+  auto specs = e.closures;
+  server_.ask(std::move(e), [this, job, specs = std::move(specs)](core::reply const& r) {
     if (r.status.ok()) remember(job, std::get<core::session_reply>(r.body).closures, specs);
   });
 }
