@@ -1,4 +1,4 @@
-// Which tasks end a run: in TensorFlow's parameter-server jobs the servers never exit.
+// Tasks whose exit ends a run. In TensorFlow's parameter-server jobs, the servers never exit.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cli/run_words.hpp"
