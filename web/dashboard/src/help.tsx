@@ -29,14 +29,14 @@ export function Help() {
       <h2 id="help-title" tabIndex={-1} autoFocus>
         Keys
       </h2>
-      <Keys list={KEYS} />
-      <h3>Go to a page</h3>
-      <Keys list={GO} />
       <p>
         <a href="/docs/" target="_blank" rel="noopener">
           Documentation
         </a>
       </p>
+      <Keys list={KEYS} />
+      <h3>Go to a page</h3>
+      <Keys list={GO} />
       <label>
         <input type="checkbox" checked={shortcuts.value} onChange={(event) => setShortcuts(event.currentTarget.checked)} /> Single-letter keys
       </label>
