@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { Cluster } from '../../tests/browser/cluster.mjs';
 
 const WebSocket = createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json'))('ws');
-// The topics of '/' in web/dashboard/src/model/pages.ts.
+// The topics of '/' in web/dashboard/src/shared/model/pages.ts.
 const TOPICS = ['counters', 'clusters', 'tasks', 'agents', 'jobs', 'attention'];
 const TICKS = 100; // of CPU time, per second
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));

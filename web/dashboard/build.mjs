@@ -4,7 +4,7 @@
 //   node build.mjs            into $MUSTER_WEB_OUT or dist/
 //   node build.mjs --tests    builds the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
 //
-// Pages are in a few scripts, loaded when a page is first opened (src/pages.tsx); esbuild splits off their common
+// Pages are in a few scripts, loaded when a page is first opened (src/shell/pages.tsx); esbuild splits off their common
 // parts. The names of scripts and styles contain a hash of the content, so that browsers can cache them forever.
 // manifest.json has no hash and names every file, so servers need only this name.
 
@@ -44,7 +44,7 @@ if (process.argv.includes('--tests')) {
 }
 
 const bundle = await build({
-  entryPoints: { app: join(here, 'src/main.tsx'), style: join(here, 'src/app.css') },
+  entryPoints: { app: join(here, 'src/shell/main.tsx'), style: join(here, 'src/shared/style/app.css') },
   outdir: out,
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
@@ -65,8 +65,8 @@ const bundle = await build({
 const TYPES = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8' };
 const outputs = new Map(Object.entries(bundle.metafile.outputs).map(([path, output]) => [basename(path), output]));
 const named = (source) => [...outputs].find(([, output]) => output.entryPoint === source)[0];
-const app = named('src/main.tsx');
-const css = named('src/app.css');
+const app = named('src/shell/main.tsx');
+const css = named('src/shared/style/app.css');
 
 // Deletes the files of the previous build. The names of old files have other hashes, so they would accumulate.
 function forget() {
@@ -82,17 +82,17 @@ function needs(name, found = new Set()) {
   for (const { path, kind } of outputs.get(name).imports) if (kind === 'import-statement') needs(basename(path), found);
   return found;
 }
-const first = new Set(['index.html', 'icon.svg', css, ...needs(app), ...needs(named('src/overview.tsx'))]);
+const first = new Set(['index.html', 'icon.svg', css, ...needs(app), ...needs(named('src/now/overview.tsx'))]);
 
 // Lets the browser load all scripts at once, instead of each script after the script that imports it.
 const ahead = [...first].filter((name) => name.endsWith('.js') && name !== app).map((name) => `<link rel="modulepreload" href="/${name}">\n`);
-const html = readFileSync(join(here, 'src/index.html'), 'utf8')
+const html = readFileSync(join(here, 'src/shell/index.html'), 'utf8')
   .replace('</head>', `${ahead.join('')}</head>`)
   .replace('/app.js', `/${app}`)
   .replace('/app.css', `/${css}`);
 const assets = [
   { path: '/', file: 'index.html', type: 'text/html; charset=utf-8', immutable: false, content: html },
-  { path: '/icon.svg', file: 'icon.svg', type: 'image/svg+xml', immutable: false, content: readFileSync(join(here, 'src/icon.svg'), 'utf8') },
+  { path: '/icon.svg', file: 'icon.svg', type: 'image/svg+xml', immutable: false, content: readFileSync(join(here, 'src/shell/icon.svg'), 'utf8') },
   ...bundle.outputFiles
     .map((file) => ({ path: `/${basename(file.path)}`, file: basename(file.path), type: TYPES[extname(file.path)], immutable: true, content: file.text }))
     .sort((a, b) => (a.file < b.file ? -1 : 1)),

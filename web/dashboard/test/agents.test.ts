@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { agentName, countPlights, hostOf, listAgents, plight, remark, changedRows, keepSeen, takeAges, troubled } from '../src/model/agents';
-import { parse, type AgentRow, type AgentsMessage } from '../src/model/protocol';
+import { agentName, countPlights, hostOf, listAgents, plight, remark, changedRows, keepSeen, takeAges, troubled } from '../src/shared/model/agents';
+import { parse, type AgentRow, type AgentsMessage } from '../src/shared/model/protocol';
 
 const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
 const agents: AgentRow[] = Object.values(snap.rows);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusterOf, deedOf, joinAddress, mostUrgentFirst, nameOfItem, newAlerts, typed, urgencyOf, verdict } from '../src/model/alert-list';
-import type { AttentionRow, ClusterRow } from '../src/model/protocol';
+import { clusterOf, deedOf, joinAddress, mostUrgentFirst, nameOfItem, newAlerts, typed, urgencyOf, verdict } from '../src/shared/model/alert-list';
+import type { AttentionRow, ClusterRow } from '../src/shared/model/protocol';
 
 const row = (title: string, severity: 'error' | 'warning', since_ms: number, rule = 'worker-lost'): AttentionRow => ({ rule, severity, title, detail: '', since_ms, count: 1, link: '/' });
 const titles = (rows: readonly AttentionRow[]) => rows.map((r) => r.title).join('');

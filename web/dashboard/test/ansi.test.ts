@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bare, runs } from '../src/model/ansi';
+import { bare, runs } from '../src/shared/model/ansi';
 
 const ESC = '\u001b';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seenText, type AttemptDetail } from '../src/model/rest/attempt';
-import { whoStands } from '../src/model/rest/stacks';
+import { seenText, type AttemptDetail } from '../src/run/model/attempt';
+import { whoStands } from '../src/run/model/stacks';
 
 const none: AttemptDetail = { attempt: 1, end: 'FAILED', ranks: 2, hosts: 1, begun_ms: 1000, events: [], barriers: [], latecomers: [], stacks: [], ended: [] };
 

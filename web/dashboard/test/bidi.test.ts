@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unturned } from '../src/model/bidi';
-import { cut } from '../src/model/letters';
+import { unturned } from '../src/shared/model/bidi';
+import { cut } from '../src/shell/model/letters';
 
 test('bidirectional control characters are shown, and other text is unchanged', () => {
   assert.equal(unturned('\u202Egnp.exe'), '⟨U+202E⟩gnp.exe');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failureLine, nameOf, ran, remark, stateFilters, waited, whereOf } from '../src/model/rest/closures';
-import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/model/rest/commands';
-import { pieces } from '../src/model/rest/links';
-import { previewText, type Preview } from '../src/model/rest/preview';
-import { cancelText, pace, rateOf, sampled } from '../src/model/rest/rate';
-import type { ClosureView, Counts, Failure, JobView } from '../src/model/rest/views';
+import { failureLine, nameOf, ran, remark, stateFilters, waited, whereOf } from '../src/shared/model/closures';
+import { closureCommands, jobCommands, quoted, splitTask, workerCommands } from '../src/shared/model/commands';
+import { pieces } from '../src/shared/model/links';
+import { previewText, type Preview } from '../src/shared/model/preview';
+import { cancelText, pace, rateOf, sampled } from '../src/run/model/rate';
+import type { ClosureView, Counts, Failure, JobView } from '../src/shared/model/views';
 import { only, type Part } from './only';
 
 const closure = (more: Part<ClosureView> = {}) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fares, health } from '../src/model/cluster-health';
-import type { ClusterRow } from '../src/model/protocol';
+import { fares, health } from '../src/shared/model/cluster-health';
+import type { ClusterRow } from '../src/shared/model/protocol';
 
 const cluster = (more: Partial<ClusterRow>): ClusterRow => ({
   name: 'a',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-const css = readFileSync(new URL('../src/tokens.css', import.meta.url), 'utf8');
+const css = readFileSync(new URL('../src/shared/style/tokens.css', import.meta.url), 'utf8');
 // The first occurrence of each token; later occurrences are for prefers-contrast.
 const tokens = new Map<string, [string, string]>();
 for (const [, name, light, dark] of css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)) {

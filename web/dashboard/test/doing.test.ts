@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { doing } from '../src/model/rest/doing';
+import { doing } from '../src/shared/model/doing';
 
 test('a job runs while something of it runs', () => {
   assert.equal(doing({ state: 'RUNNING' }, 2, 5), 'Running');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventsOf, foldEvents } from '../src/model/fold-events';
-import type { EventRow } from '../src/model/protocol';
+import { eventsOf, foldEvents } from '../src/explore/model/fold-events';
+import type { EventRow } from '../src/shared/model/protocol';
 
 const event = (number: number, time_ms: number, subject: string, text = 'lost'): EventRow => ({ number, time_ms, severity: 'WARNING', kind: 'worker_lost', cluster: '', subject, text });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, bytes, count, outOf, percent, plural, short, some, span, tick, TIME_STEPS, timeTick, momentAt, setClockZone } from '../src/model/format';
+import { age, bytes, count, outOf, percent, plural, short, some, span, tick, TIME_STEPS, timeTick, momentAt, setClockZone } from '../src/shared/model/format';
 
 const table = (name: string, of: (n: number) => string, cases: [number, string][]) =>
   test(name, () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parse, ProtocolError, type EventsMessage, type Hello, type TopicMessage } from '../src/model/protocol';
-import { Store } from '../src/model/store';
+import { parse, ProtocolError, type EventsMessage, type Hello, type TopicMessage } from '../src/shared/model/protocol';
+import { Store } from '../src/shared/model/store';
 
 const golden = (name: string): string => readFileSync(new URL(`../test/golden/${name}.json`, import.meta.url), 'utf8');
 const message = (name: string): TopicMessage => parse(golden(name)) as TopicMessage;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { graphLayout, nodeAt, nodeBeside } from '../src/model/graph-layout';
+import { graphLayout, nodeAt, nodeBeside } from '../src/run/model/graph-layout';
 
 test('each node is to the right of its dependencies', () => {
   const edges = [

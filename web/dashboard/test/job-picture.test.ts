@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type DurationsView, type Ran } from '../src/model/job-picture';
-import { Stream } from '../src/model/stream';
-import type { ClosureView } from '../src/model/rest/views';
+import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type DurationsView, type Ran } from '../src/run/model/job-picture';
+import { Stream } from '../src/explore/model/stream';
+import type { ClosureView } from '../src/shared/model/views';
 import { only } from './only';
 
 const one = (us: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, us, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });

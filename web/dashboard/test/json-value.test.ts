@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inline, nodeOf, type Branch } from '../src/model/json-value';
+import { inline, nodeOf, type Branch } from '../src/shared/model/json-value';
 
 test('bytes, pickles, blobs and values are labelled by kind', () => {
   assert.deepEqual(nodeOf({ $pickle: 'AAAA'.repeat(230) }), { kind: 'bytes', text: 'pickle, 690 B' });

@@ -6,9 +6,9 @@ Object.assign(globalThis, { localStorage: { getItem: (key: string) => stored.get
 stored.set('broken', '{"not": "a list"}');
 stored.set('mixed', '["a", 3, null, "b"]');
 stored.set('muster.filters', JSON.stringify(['//evil.example/ away', '/\\evil away', 'javascript:alert(1) run', '/jobs?state=FAILED Jobs: failed']));
-const { keptList } = await import('../src/kept');
-const { savedFilters, saveFilter, forgetFilter, isSaved } = await import('../src/saved');
-const format = await import('../src/model/format');
+const { keptList } = await import('../src/shared/kept');
+const { savedFilters, saveFilter, forgetFilter, isSaved } = await import('../src/shared/saved');
+const format = await import('../src/shared/model/format');
 
 test('a stored list is limited, has no duplicates, and survives invalid storage', () => {
   assert.deepEqual(keptList('broken', 3).list.value, []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asHex, asJson, asText, crumbs, looks } from '../src/model/kv-value';
+import { asHex, asJson, asText, crumbs, looks } from '../src/agreement/model/kv-value';
 
 test('a value is shown in the form that suits it', () => {
   assert.deepEqual(looks('{"a":1}'), ['json', 'text', 'hex']);

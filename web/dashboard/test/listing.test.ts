@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countLine, readOn, type Listing } from '../src/model/rest/listing';
+import { countLine, readOn, type Listing } from '../src/shared/model/listing';
 
 const from = (pages: Record<string, [rows: number[], next: string]>) => {
   const asked: string[] = [];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LINES_KEPT, Log, shownLines } from '../src/model/log';
-import { mayLog, type LogBody, type LogLine } from '../src/model/log-protocol';
-import { parse, type LogMessage } from '../src/model/protocol';
-import { Store } from '../src/model/store';
+import { LINES_KEPT, Log, shownLines } from '../src/shared/model/log';
+import { mayLog, type LogBody, type LogLine } from '../src/shared/model/log-protocol';
+import { parse, type LogMessage } from '../src/shared/model/protocol';
+import { Store } from '../src/shared/model/store';
 
 const line = (seq: number, text = `line ${seq}`, index = 0): LogLine => ({ seq, time_ms: 0, closure: `cl_${index}`, index, attempt: 1, worker: 'worker:0', level: 'info', text });
 const body = (lines: LogLine[], more: Partial<LogBody> = {}): LogBody => ({ lines, earlier: false, dropped: 0, ended: false, known: true, ...more });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answered, asked, failed, nextLook, nothing } from '../src/model/rest/look';
+import { answered, asked, failed, nextLook, nothing } from '../src/shared/model/look';
 
 const never = () => false;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/model/machines';
+import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/run/model/machines';
 import { only } from './only';
 
 test('unknown measurements are a dash instead of zero', () => {

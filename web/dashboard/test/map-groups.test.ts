@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentState, CELL_STATES, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/model/map-groups';
-import { mapGroups } from '../src/model/order';
-import type { AgentRow, ClusterRow, TaskRows } from '../src/model/protocol';
-import { Tasks } from '../src/model/tasks';
+import { agentState, CELL_STATES, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/shared/model/map-groups';
+import { mapGroups } from '../src/shared/model/order';
+import type { AgentRow, ClusterRow, TaskRows } from '../src/shared/model/protocol';
+import { Tasks } from '../src/shared/model/tasks';
 
 const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({
   cluster,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cellAt, cellBeside, cellPlace, layout, type Layout } from '../src/model/map-layout';
+import { cellAt, cellBeside, cellPlace, layout, type Layout } from '../src/now/model/map-layout';
 
 const bounds = { width: 766, height: 340, scale: 1 };
 

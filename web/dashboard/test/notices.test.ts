@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameOfItem } from '../src/model/alert-list';
-import { LASTS_MS, Notices } from '../src/model/notices';
-import type { AttentionRow } from '../src/model/protocol';
+import { nameOfItem } from '../src/shared/model/alert-list';
+import { LASTS_MS, Notices } from '../src/shell/model/notices';
+import type { AttentionRow } from '../src/shared/model/protocol';
 
 const alert = (rule: string, more: Partial<AttentionRow> = {}): AttentionRow => ({ rule, severity: 'error', title: rule, detail: '', since_ms: 1, count: 1, link: '/', ...more });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listOrder, mapGroups } from '../src/model/order';
-import { TASK_STATES, type TaskRows } from '../src/model/protocol';
-import { Tasks } from '../src/model/tasks';
+import { listOrder, mapGroups } from '../src/shared/model/order';
+import { TASK_STATES, type TaskRows } from '../src/shared/model/protocol';
+import { Tasks } from '../src/shared/model/tasks';
 
 function cluster(of: { job: string; index: number; state?: string; host?: string; cluster?: string; cordoned?: number }[]): Tasks {
   const tasks = new Tasks();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { normal, pageOf, PAGES, railOf, subjectOf, tabTitle } from '../src/model/pages';
+import { normal, pageOf, PAGES, railOf, subjectOf, tabTitle } from '../src/shared/model/pages';
 
 test('each path has its page', () => {
   for (const [path, page] of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jobOrders, programOrders, verbsIn, workerOrders } from '../src/model/palette-actions';
-import type { TaskView } from '../src/model/tasks';
+import { jobOrders, programOrders, verbsIn, workerOrders } from '../src/shell/model/palette-actions';
+import type { TaskView } from '../src/shared/model/tasks';
 
 const worker = (cordoned: boolean) => ({ name: 'a b:3', host: 'h1', cordoned }) as TaskView;
 const counts = { total: 2, blocked: 0, queued: 0, running: 0, succeeded: 1, failed: 1, cancelled: 0 };

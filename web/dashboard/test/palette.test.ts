@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bestOf, named, type Found } from '../src/model/palette';
+import { bestOf, named, type Found } from '../src/shell/model/palette';
 
 const one = (kind: string, title: string, detail = ''): Found => ({ kind, title, detail, href: '/' });
 

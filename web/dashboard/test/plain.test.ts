@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plain, within } from '../src/model/rest/plain';
+import { plain, within } from '../src/shared/model/plain';
 
 test('states and times in sentences are formatted as on the page', () => {
   assert.equal(plain('QUEUED for 751 s: no worker has zone=mars.'), 'Queued for 12m 31s: no worker has zone=mars.');

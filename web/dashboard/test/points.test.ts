@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { History } from '../src/model/history';
-import { extremes, fromSamples, joined, live, notable, spanOf, type SamplesBody } from '../src/model/points';
+import { History } from '../src/shared/model/history';
+import { extremes, fromSamples, joined, live, notable, spanOf, type SamplesBody } from '../src/now/model/points';
 import { only } from './only';
 
 test('samples become columns, and a gap breaks the line', () => {

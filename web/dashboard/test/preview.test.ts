@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blobIn, whereItLies, type Preview } from '../src/model/rest/preview';
+import { blobIn, whereItLies, type Preview } from '../src/shared/model/preview';
 import { only } from './only';
 
 test('a value that names a blob is distinguished from similar values', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mayBeProgram, type ProgramTopic } from '../src/model/program-protocol';
-import { parse, type TopicMessage } from '../src/model/protocol';
-import { fitting, lateFor } from '../src/model/rest/programs';
-import { Store } from '../src/model/store';
+import { mayBeProgram, type ProgramTopic } from '../src/run/model/program-protocol';
+import { parse, type TopicMessage } from '../src/shared/model/protocol';
+import { fitting, lateFor } from '../src/shared/model/programs';
+import { Store } from '../src/shared/model/store';
 
 const topic: ProgramTopic = 'program:prog_0000000000000001';
 const rank = (n: number, more = {}) => ({ rank: n, task: `worker:${n}`, state: 'RUNNING', worker: 'worker:0', host: 'a', address: '', ...more });

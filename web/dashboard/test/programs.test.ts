@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byState, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/model/rest/programs';
-import { commandLine, programCommands } from '../src/model/rest/commands';
+import { byState, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/shared/model/programs';
+import { commandLine, programCommands } from '../src/shared/model/commands';
 import { only, type Part } from './only';
 
 const program = (more: Part<ProgramView> = {}) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusalLine, retryEach } from '../src/model/rest/retry';
+import { refusalLine, retryEach } from '../src/shared/model/retry';
 
 test('a job that cannot be retried does not stop the others and is named with the reason', async () => {
   const asked: string[] = [];

@@ -26,7 +26,7 @@ const step = (by: number): void => {
   for (const call of heard) call();
 };
 
-const route = await import('../src/route');
+const route = await import('../src/shared/route');
 
 test('the path has the subject, the query has the choices, and history restores both', () => {
   route.startRouting();

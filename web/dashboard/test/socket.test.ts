@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientMessage } from '../src/model/protocol';
-import { Socket, type SocketEnv, type Wire } from '../src/socket';
-import { Store } from '../src/model/store';
+import type { ClientMessage } from '../src/shared/model/protocol';
+import { Socket, type SocketEnv, type Wire } from '../src/shared/socket';
+import { Store } from '../src/shared/model/store';
 
 class FakeWire implements Wire {
   onopen = null;

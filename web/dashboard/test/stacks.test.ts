@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { whoStands, whyNotWhole } from '../src/model/rest/stacks';
+import { whoStands, whyNotWhole } from '../src/run/model/stacks';
 
 test('the first rank of a group is named and the rest are counted', () => {
   const ranks = Array.from({ length: 12 }, (_, rank) => ({ rank, task: rank === 1 ? '' : `worker:${rank}` }));

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listOrder } from '../src/model/order';
-import { TASK_STATES, type Hello, type HistoryPoints, type TaskRows, type TasksMessage } from '../src/model/protocol';
-import { Store } from '../src/model/store';
+import { listOrder } from '../src/shared/model/order';
+import { TASK_STATES, type Hello, type HistoryPoints, type TaskRows, type TasksMessage } from '../src/shared/model/protocol';
+import { Store } from '../src/shared/model/store';
 
 const hello = (boot: string): Hello => ({
   t: 'hello',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lateNote, verdict, type Stragglers } from '../src/model/straggler-protocol';
+import { lateNote, verdict, type Stragglers } from '../src/agreement/model/straggler-protocol';
 
 // Each element of `who` is "TASK HOST TIMES-LAST".
 function found(who: readonly string[], barriers: number): Stragglers {

@@ -23,12 +23,12 @@ test('no source names another host', () => {
 });
 
 test('no inline style or script in the page', () => {
-  const html = readFileSync(new URL('src/index.html', root), 'utf8');
+  const html = readFileSync(new URL('src/shell/index.html', root), 'utf8');
   assert.doesNotMatch(html, /<style|style=|<script(?![^>]*src=)| on\w+=/);
 });
 
 test('only chart.tsx uses uPlot', () => {
-  for (const [name, text] of sources) if (name !== 'parts/chart.tsx' && name !== 'app.css') assert.doesNotMatch(text, /from 'uplot'/, name);
+  for (const [name, text] of sources) if (name !== 'shared/chart.tsx' && !name.endsWith('.css')) assert.doesNotMatch(text, /from 'uplot'/, name);
 });
 
 test('the lock file names no registry', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byWorker, ready, worstFirst } from '../src/model/rest/per-worker';
-import { heldBy } from '../src/model/rest/sessions';
-import { minuteBars, standing, uses } from '../src/model/rest/worker';
-import { needsText } from '../src/model/rest/demand';
-import type { JobView, PerWorkerView, WorkerView } from '../src/model/rest/views';
+import { byWorker, ready, worstFirst } from '../src/explore/model/per-worker';
+import { heldBy } from '../src/work/model/sessions';
+import { minuteBars, standing, uses } from '../src/fleet/model/worker';
+import { needsText } from '../src/queue/model/demand';
+import type { JobView, PerWorkerView, WorkerView } from '../src/shared/model/views';
 import { only, type Part } from './only';
 
 const worker = (more: Part<WorkerView> = {}) =>

@@ -1,14 +1,14 @@
 // Shows runs, agents and late arrivals at barriers for a cluster whose agents Muster did not start.
 
 import { useMemo } from 'preact/hooks';
-import { agentName } from '../model/agents';
-import type { ClusterRow } from '../model/protocol';
-import { clusterRun, type RunView } from '../model/run/cluster-run';
-import type { Stragglers } from '../model/straggler-protocol';
-import { useBarrierMembers } from '../barrier-members';
-import { useLooked } from '../looked';
-import { slow, store } from '../page';
-import { api, get } from '../rest';
+import { agentName } from '../shared/model/agents';
+import type { ClusterRow } from '../shared/model/protocol';
+import { clusterRun, type RunView } from './model/cluster-run';
+import type { Stragglers } from '../agreement/model/straggler-protocol';
+import { useBarrierMembers } from '../agreement/barrier-members';
+import { useLooked } from '../shared/looked';
+import { slow, store } from '../shared/page';
+import { api, get } from '../shared/rest';
 import { TimelinePanel } from './run-timeline';
 
 interface Known {

@@ -1,8 +1,8 @@
 // Lists the events of the timeline as text, for users who cannot see the canvas.
 
-import { clock, count, moment, plural } from '../model/format';
-import { Table } from '../parts/table';
-import { MARKS, type Range, type RunTimeline } from '../model/run/timeline';
+import { clock, count, moment, plural } from '../shared/model/format';
+import { Table } from '../shared/table';
+import { MARKS, type Range, type RunTimeline } from './model/timeline';
 
 const SHOWN = 100;
 

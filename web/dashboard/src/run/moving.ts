@@ -2,9 +2,9 @@
 // it changes many times a second.
 
 import { useMemo } from 'preact/hooks';
-import { runTimeline, steady, type RunTimeline, type Seen } from '../model/run/timeline';
-import { lateFor, type AttemptView, type RankView } from '../model/rest/programs';
-import { viewNow } from '../page';
+import { runTimeline, steady, type RunTimeline, type Seen } from './model/timeline';
+import { lateFor, type AttemptView, type RankView } from '../shared/model/programs';
+import { viewNow } from '../shared/page';
 
 export function useRunTimeline(ended: boolean, attempts: readonly AttemptView[], ranks: readonly RankView[], seen: Seen, width: number): RunTimeline {
   const now = ended ? viewNow() : steady(viewNow(), attempts[0]?.begun_ms ?? 0, width);

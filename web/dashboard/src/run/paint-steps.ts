@@ -3,11 +3,11 @@
 //
 // Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands of cells as shapes took ten times as long.
 
-import { boxesIn, pixelOf } from '../model/run/boxes';
-import { CHART, type Layout } from '../model/run/layout';
-import { took, type RunSteps, type StepCurve } from '../model/run/steps';
-import type { Range } from '../model/run/timeline';
-import { color } from '../theme';
+import { boxesIn, pixelOf } from './model/boxes';
+import { CHART, type Layout } from './model/layout';
+import { took, type RunSteps, type StepCurve } from './model/steps';
+import type { Range } from './model/timeline';
+import { color } from '../shared/theme';
 
 const EDGE_PX = 4; // steps that are wider than this have an edge
 const LATE = 1.25; // steps longer than the usual duration times this factor are shaded

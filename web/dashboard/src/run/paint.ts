@@ -1,9 +1,9 @@
-import { AXIS, STRIP, type Layout } from '../model/run/layout';
-import { gapOf } from '../model/machines';
-import type { RunSteps, StepCurve } from '../model/run/steps';
-import { MARKS, type Range, type RunTimeline } from '../model/run/timeline';
-import { ticks } from '../model/time-view';
-import { color } from '../theme';
+import { AXIS, STRIP, type Layout } from './model/layout';
+import { gapOf } from './model/machines';
+import type { RunSteps, StepCurve } from './model/steps';
+import { MARKS, type Range, type RunTimeline } from './model/timeline';
+import { ticks } from '../shared/model/time-view';
+import { color } from '../shared/theme';
 import { paintCurve, paintSteps } from './paint-steps';
 
 // Returns null until the canvas has been laid out.

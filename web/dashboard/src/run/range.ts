@@ -1,8 +1,8 @@
 // The page's timeline, charts, machines and tables use the range in the address, and show each other's crosshair.
 
 import { signal } from '@preact/signals';
-import type { Range } from '../model/run/timeline';
-import { choose, chosen } from '../route';
+import type { Range } from './model/timeline';
+import { choose, chosen } from '../shared/route';
 
 // Returns the range in "1795764980123-1795765000456" (ms), or null for the whole range.
 export function lookedAt(): Range | null {

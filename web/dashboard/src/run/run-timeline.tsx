@@ -3,16 +3,16 @@
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { useBarrierMembers } from '../barrier-members';
-import { age, moment } from '../model/format';
-import type { MachineView } from '../model/machines';
-import { laneAt, layoutOf, machineAt, type Layout } from '../model/run/layout';
-import { lookAt, MARKS, pinched, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from '../model/run/timeline';
-import { curveOf, metAt, NO_STEPS, stepAt, type RunSteps } from '../model/run/steps';
-import { over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
-import { slow, store } from '../page';
-import { color, repaint } from '../theme';
-import { Panel } from '../parts/panel';
+import { useBarrierMembers } from '../agreement/barrier-members';
+import { age, moment } from '../shared/model/format';
+import type { MachineView } from './model/machines';
+import { laneAt, layoutOf, machineAt, type Layout } from './model/layout';
+import { lookAt, MARKS, pinched, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from './model/timeline';
+import { curveOf, metAt, NO_STEPS, stepAt, type RunSteps } from './model/steps';
+import { over, type AttemptView, type ProgramView, type RankView } from '../shared/model/programs';
+import { slow, store } from '../shared/page';
+import { color, repaint } from '../shared/theme';
+import { Panel } from '../shared/panel';
 import { Happened } from './happened';
 import { useRunTimeline } from './moving';
 import { fresh, paintRun } from './paint';

@@ -1,14 +1,14 @@
 // Timeline data that the WebSocket does not send.
 
 import { useRef } from 'preact/hooks';
-import { useLooked } from '../looked';
-import type { MachineView } from '../model/machines';
-import { STRIPS_MAX } from '../model/run/layout';
-import type { AttemptDetail } from '../model/rest/attempt';
-import { hostsOf, over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
-import type { Range } from '../model/run/timeline';
-import { keepsHistory } from '../page';
-import { api, get, Gone } from '../rest';
+import { useLooked } from '../shared/looked';
+import type { MachineView } from './model/machines';
+import { STRIPS_MAX } from './model/layout';
+import type { AttemptDetail } from './model/attempt';
+import { hostsOf, over, type AttemptView, type ProgramView, type RankView } from '../shared/model/programs';
+import type { Range } from './model/timeline';
+import { keepsHistory } from '../shared/page';
+import { api, get, Gone } from '../shared/rest';
 
 const DETAILS = 12; // maximum number of attempts with details; for earlier attempts, only the times are drawn
 export const SAMPLES = 720; // samples in an hour

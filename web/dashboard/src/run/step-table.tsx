@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import { count, plural } from '../model/format';
-import { stepRows, took, type RunSteps } from '../model/run/steps';
-import type { Range, RunTimeline } from '../model/run/timeline';
-import { Table } from '../parts/table';
-import { choose } from '../route';
+import { count, plural } from '../shared/model/format';
+import { stepRows, took, type RunSteps } from './model/steps';
+import type { Range, RunTimeline } from './model/timeline';
+import { Table } from '../shared/table';
+import { choose } from '../shared/route';
 
 const SHOWN = 20;
 

@@ -1,11 +1,11 @@
 // Requests as many buckets as users can distinguish.
 
-import { useLooked } from '../looked';
-import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from '../model/run/steps';
-import type { Range } from '../model/run/timeline';
-import { over, type ProgramView } from '../model/rest/programs';
-import { viewNow } from '../page';
-import { api, get, Gone } from '../rest';
+import { useLooked } from '../shared/looked';
+import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from './model/steps';
+import type { Range } from './model/timeline';
+import { over, type ProgramView } from '../shared/model/programs';
+import { viewNow } from '../shared/page';
+import { api, get, Gone } from '../shared/rest';
 
 const EVERY = 5000; // ms
 const ANSWERS = 8; // maximum for each request, because each response can be incomplete

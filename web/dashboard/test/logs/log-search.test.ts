@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gather, isAsked, LINES_MAX, nothingFound, pieces, sizeOf, sourcesOf, type Found, type LogMatches, type RankLine, type Wanted } from '../../src/model/rest/log-search';
+import { gather, isAsked, LINES_MAX, nothingFound, pieces, sizeOf, sourcesOf, type Found, type LogMatches, type RankLine, type Wanted } from '../../src/explore/model/log-search';
 
 const nothing: Wanted = { text: '', exact: false, where: '', cluster: 'c', job: '', program: '', rank: '', attempt: '', from: 0, to: 0 };
 const programs = Array.from({ length: 12 }, (_, n) => ({ id: `prog_${n}`, name: `p${n}` }));

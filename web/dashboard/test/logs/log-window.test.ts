@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { above, mayGoBack, mayGoOn, nothingRead, parts, PIECE, WINDOW_MAX, withAbove, withBelow, type LogWindow } from '../../src/model/rest/log-window';
+import { above, mayGoBack, mayGoOn, nothingRead, parts, PIECE, WINDOW_MAX, withAbove, withBelow, type LogWindow } from '../../src/explore/model/log-window';
 
 const LOG = 'one\ntwo\nthree\nfour\n';
 const piece = (offset: number, n: number) => ({ known: true, offset, data: LOG.slice(offset, offset + n), next_offset: Math.min(LOG.length, offset + n), size: LOG.length, complete: true });

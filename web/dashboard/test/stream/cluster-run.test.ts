@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BarrierView } from '../../src/model/barrier-view';
-import type { AgentRow, EventRow } from '../../src/model/protocol';
-import { clusterRun, type RunView } from '../../src/model/run/cluster-run';
-import { lookAt, runTimeline, summary } from '../../src/model/run/timeline';
+import type { BarrierView } from '../../src/agreement/model/barrier-view';
+import type { AgentRow, EventRow } from '../../src/shared/model/protocol';
+import { clusterRun, type RunView } from '../../src/run/model/cluster-run';
+import { lookAt, runTimeline, summary } from '../../src/run/model/timeline';
 import { only } from '../only';
 
 const agent = (index: number, more: Partial<AgentRow> = {}): AgentRow => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AttemptView, RankView } from '../../src/model/rest/programs';
-import { laneAt, layoutOf, machineAt, STRIP } from '../../src/model/run/layout';
-import { lookAt, pinched, runTimeline, zoomed } from '../../src/model/run/timeline';
-import type { AttemptDetail } from '../../src/model/rest/attempt';
-import type { MachineView } from '../../src/model/machines';
+import type { AttemptView, RankView } from '../../src/shared/model/programs';
+import { laneAt, layoutOf, machineAt, STRIP } from '../../src/run/model/layout';
+import { lookAt, pinched, runTimeline, zoomed } from '../../src/run/model/timeline';
+import type { AttemptDetail } from '../../src/run/model/attempt';
+import type { MachineView } from '../../src/run/model/machines';
 import { only } from '../only';
 
 const attempts: AttemptView[] = [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { boxesIn, pixelOf } from '../../src/model/run/boxes';
-import { layoutOf, CHART, AXIS } from '../../src/model/run/layout';
-import { bucketsFor, curveOf, joinedSteps, metAt, NO_STEPS, stepAt, stepRows, took, type TimelineBody } from '../../src/model/run/steps';
-import { runTimeline, steady } from '../../src/model/run/timeline';
+import { boxesIn, pixelOf } from '../../src/run/model/boxes';
+import { layoutOf, CHART, AXIS } from '../../src/run/model/layout';
+import { bucketsFor, curveOf, joinedSteps, metAt, NO_STEPS, stepAt, stepRows, took, type TimelineBody } from '../../src/run/model/steps';
+import { runTimeline, steady } from '../../src/run/model/timeline';
 
 const few: TimelineBody = {
   from_ms: 1000,

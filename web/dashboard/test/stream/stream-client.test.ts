@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StreamFeed } from '../../src/stream-client';
-import type { StreamBody } from '../../src/model/stream-protocol';
+import { StreamFeed } from '../../src/explore/stream-client';
+import type { StreamBody } from '../../src/explore/model/stream-protocol';
 import { only } from '../only';
 
 const NOW = 1_000_000;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hueNumbers } from '../../src/model/function-hue';
-import { Stream } from '../../src/model/stream';
-import { hitAt, nextHit, sums } from '../../src/model/stream-look';
-import type { StreamBody } from '../../src/model/stream-protocol';
-import { emptyPalette, fillPixels, packed } from '../../src/model/stream-pixels';
-import { BAD_FAILED, eachRun, fillRow, hueOf, kindOf } from '../../src/model/stream-runs';
+import { hueNumbers } from '../../src/shared/model/function-hue';
+import { Stream } from '../../src/explore/model/stream';
+import { hitAt, nextHit, sums } from '../../src/explore/model/stream-look';
+import type { StreamBody } from '../../src/explore/model/stream-protocol';
+import { emptyPalette, fillPixels, packed } from '../../src/explore/model/stream-pixels';
+import { BAD_FAILED, eachRun, fillRow, hueOf, kindOf } from '../../src/explore/model/stream-runs';
 import { only, type Part } from '../only';
 
 type Row = [lane: number, startMs: number, ms: number, state?: number, count?: number];

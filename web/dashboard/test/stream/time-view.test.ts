@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { around, clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, ticks, zoomed } from '../../src/model/time-view';
+import { around, clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, ticks, zoomed } from '../../src/shared/model/time-view';
 
 const now = 1_700_000_000_000;
 const view = { from: now - 60_000, to: now };

@@ -1,0 +1,139 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { openItems } from '../shared/seen';
+import { age, moment } from '../shared/model/format';
+import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from '../shared/page';
+import { pageOf, PAGES, railOf, tabTitle } from '../shared/model/pages';
+import { address, follow, go, page } from '../shared/route';
+import { heading, trail } from './heading';
+import { session, signOut } from '../shared/session';
+
+export function Header() {
+  const find = useRef<HTMLInputElement>(null);
+  useShortcuts(find);
+  const { path, title, find: wanted } = page.value;
+  slow.value;
+  const alerts = openItems().length;
+  useEffect(() => {
+    document.title = tabTitle(page.value, heading.value, alerts);
+  }, [path, heading.value, alerts]);
+  return (
+    <header class="top">
+      <Above />
+      <h1>
+        {title}
+        {heading.value && (
+          <>
+            {' '}
+            <bdi class="clip" title={heading.value}>
+              {heading.value}
+            </bdi>
+          </>
+        )}
+      </h1>
+      {path === '/' && <Uptime />}
+      {wanted ? <Find input={find} words={wanted} /> : <span class="find" />}
+      <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
+        {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
+      </button>
+      <Who />
+      <button type="button" class="round" aria-label="Help" onClick={() => (helpOpen.value = true)}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+function Above() {
+  const above = railOf(page.value);
+  if (above === page.value.path) return null;
+  return (
+    <nav class="above" aria-label="Breadcrumbs">
+      {[{ title: pageOf(above).title, href: address(above) }, ...trail.value].map(({ title, href }) => (
+        <>
+          <a href={href} onClick={follow}>
+            <bdi>{title}</bdi>
+          </a>{' '}
+          <span aria-hidden="true">›</span>{' '}
+        </>
+      ))}
+    </nav>
+  );
+}
+
+function Who() {
+  const who = session.value;
+  if (!who?.required || !who.id) return null;
+  return (
+    <>
+      <span class="note who" title={`Signed in as ${who.id}, ${who.role}`}>
+        <bdi>{who.id}</bdi>, {who.role}
+      </span>
+      <button type="button" data-testid="sign-out" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </>
+  );
+}
+
+function Find({ input, words }: { input: { current: HTMLInputElement | null }; words: string }) {
+  return (
+    <label class="find">
+      <span class="unseen">{words}</span>
+      <input
+        ref={input}
+        type="search"
+        placeholder={words}
+        value={query.value}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          setQuery('');
+          event.currentTarget.blur();
+        }}
+      />
+      {shortcuts.value && <kbd aria-hidden="true">/</kbd>}
+    </label>
+  );
+}
+
+function Uptime() {
+  slow.value;
+  const { counters, hello } = store;
+  if (!hello) return <p class="note">waiting for the server…</p>;
+  // The counters are valid at the time serverNow.
+  const up = counters ? counters.uptime_ms + (frozen.value ? 0 : viewNow() - store.serverNow) : 0;
+  return (
+    <p class="note" title={counters ? `since ${moment(store.serverNow - counters.uptime_ms)}` : ''}>
+      {counters && `up ${age(up)} · `}incarnation <code title={hello.boot}>{hello.boot.slice(0, 8)}</code> · {hello.version}
+    </p>
+  );
+}
+
+// Shortcuts are inactive while the user types.
+function useShortcuts(find: { current: HTMLInputElement | null }): void {
+  useEffect(() => {
+    let going = -Infinity; // time at which "g" was pressed
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+        if (!document.querySelector('dialog[open]')) paletteOpen.value = true;
+        return event.preventDefault();
+      }
+      if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      const to = PAGES.find((p) => 'key' in p && p.key === event.key);
+      if (to && performance.now() - going < 1000) go(address(to.path));
+      else if (event.key === 'g') going = performance.now();
+      else if (event.key === '/') find.current?.focus();
+      else if (event.key === 'p') setPaused(!paused.value);
+      else if (event.key === '?') helpOpen.value = true;
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}

@@ -1,0 +1,76 @@
+// Scripts for lists, detail pages and charts are loaded when they are first needed, so that the first page loads quickly.
+
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import type { Path } from '../shared/model/pages';
+import { Panel } from '../shared/panel';
+import { page } from '../shared/route';
+
+const LOADERS: Record<Path, () => Promise<ComponentType>> = {
+  '/': async () => (await import('../now/overview')).Overview,
+  '/tasks': async () => (await import('./lists')).TasksPage,
+  '/workers/*': async () => (await import('./things')).WorkerPage,
+  '/jobs': async () => (await import('./lists')).JobsPage,
+  '/jobs/*': async () => (await import('./things')).JobPage,
+  '/jobs/*/graph': async () => (await import('../run/graph-page')).GraphPage,
+  '/closures/*': async () => (await import('./things')).ClosurePage,
+  '/programs': async () => (await import('./lists')).ProgramsPage,
+  '/programs/*': async () => (await import('./things')).ProgramPage,
+  '/logs': async () => (await import('./lists')).LogsPage,
+  '/stream': async () => (await import('../explore/stream-page')).StreamPage,
+  '/values': async () => (await import('./lists')).ValuesPage,
+  '/per-worker': async () => (await import('./lists')).PerWorkerPage,
+  '/objects': async () => (await import('./lists')).ObjectsPage,
+  '/gangs': async () => (await import('./lists')).GangsPage,
+  '/sessions': async () => (await import('./lists')).SessionsPage,
+  '/barriers': async () => (await import('./lists')).Barriers,
+  '/stragglers': async () => (await import('./lists')).StragglersPage,
+  '/kv': async () => (await import('./lists')).KeyValues,
+  '/events': async () => (await import('./lists')).Events,
+};
+
+const loaded = new Map<Path, ComponentType>();
+const asked = new Set<Path>();
+const news = signal(0);
+const failed = signal<Path | null>(null);
+
+function load(path: Path): void {
+  if (asked.has(path)) return;
+  asked.add(path);
+  LOADERS[path]()
+    .then(
+      (component) => loaded.set(path, component),
+      () => {
+        asked.delete(path);
+        failed.value = path;
+      },
+    )
+    .finally(() => ++news.value);
+}
+
+load(page.peek().path); // loading starts before the first rendering
+
+export function Content() {
+  news.value;
+  const { path, title } = page.value;
+  const Shown = loaded.get(path);
+  if (Shown) return <Shown />;
+  if (failed.value !== path) {
+    load(path);
+    return <p class="calm">Loading…</p>;
+  }
+  return (
+    <div class="panels">
+      <Panel id="not-loaded" title={title} span={12}>
+        <p class="calm text-error" role="alert">
+          This part of the page could not be loaded: the server does not answer, or its version has changed.
+        </p>
+        <p>
+          <button type="button" onClick={() => location.reload()}>
+            Reload the page
+          </button>
+        </p>
+      </Panel>
+    </div>
+  );
+}
