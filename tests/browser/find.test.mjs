@@ -59,7 +59,7 @@ test('finding the error of one of 50,000 closures takes three clicks', async () 
 
 test('the filter and the page of a job are in its URL', async () => {
   const id = await cluster.submit('muster.noop', [], 1000, 'deep');
-  const { seen } = await visitor(`/jobs/${id}`);
+  const { seen } = await visitor(`/runs/${id}`);
   await seen.reads('count-line', /1 to 100/);
   for (const range of [/101 to 200/, /201 to 300/]) {
     await seen.at('next-page').click();
@@ -74,7 +74,7 @@ test('the filter and the page of a job are in its URL', async () => {
 
 test('cancelling a job takes two clicks, and Esc aborts it', async () => {
   const id = await cluster.submit('muster.sleep', [600_000], 3, 'too long');
-  const { seen, click, clicks } = await visitor(`/jobs/${id}`);
+  const { seen, click, clicks } = await visitor(`/runs/${id}`);
   await reading(seen, id);
   await seen.at('cancel-job').focus();
   await seen.page.keyboard.press('Enter');
@@ -109,7 +109,7 @@ test('the keyboard leads to a job, to its third closure, and back', async () => 
 });
 
 test('a search on one page does not filter another', async () => {
-  const { seen } = await visitor('/tasks');
+  const { seen } = await visitor('/fleet');
   await seen.at('task-row', '[data-task="worker:1"]').waitFor();
   await seen.page.locator('.find input').fill('worker:1');
   await seen.at('task-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
@@ -122,7 +122,7 @@ test('a search on one page does not filter another', async () => {
 });
 
 test('an unknown cluster is reported', async () => {
-  const { seen } = await visitor('/tasks?cluster=nowhere');
+  const { seen } = await visitor('/fleet?cluster=nowhere');
   await seen.page.locator('#no-cluster', { hasText: 'There is no cluster nowhere' }).waitFor();
   await seen.at('clusters').locator('a').first().click();
   await seen.at('task-row').first().waitFor();
@@ -130,7 +130,7 @@ test('an unknown cluster is reported', async () => {
 
 test('ended jobs are not requested again', async () => {
   const id = await cluster.submit('muster.noop', [], 3, 'over');
-  const { seen } = await visitor(`/jobs/${id}`);
+  const { seen } = await visitor(`/runs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   await seen.at('closures-row').first().waitFor();
   await seen.page.waitForTimeout(2500); // the last request may still be in flight
@@ -158,7 +158,7 @@ test('finding the job with the most memory takes one click', async () => {
 
 test('retrying a job takes one click and opens the new job', async () => {
   const id = await cluster.submitAll('to be retried', [{ function: 'muster.fail', args: ['again'] }, { function: 'muster.noop' }], { on_error: 'continue' });
-  const { seen, click, clicks } = await visitor(`/jobs/${id}`);
+  const { seen, click, clicks } = await visitor(`/runs/${id}`);
   await seen.at('job', '[data-state="FAILED"]').waitFor();
   await click(seen.at('retry-job'));
   await seen.page.waitForFunction((old) => document.querySelector('[data-testid="job"]') && document.querySelector('[data-testid="job"]').dataset.job !== old, id);
@@ -169,7 +169,7 @@ test('retrying a job takes one click and opens the new job', async () => {
 });
 
 test('a worker is shown as cordoned and can be uncordoned', async () => {
-  const { seen, click, clicks } = await visitor('/workers/worker:1');
+  const { seen, click, clicks } = await visitor('/fleet/worker:1');
   await click(seen.at('cordon'));
   await seen.reads('standing', /cordoned/);
   assert.equal(clicks(), 1);
@@ -178,7 +178,7 @@ test('a worker is shown as cordoned and can be uncordoned', async () => {
 });
 
 test('machines are shown with the tasks and link to their workers', async () => {
-  const { seen, click, clicks } = await visitor('/tasks');
+  const { seen, click, clicks } = await visitor('/fleet');
   await seen.at('machines', ' [data-machine="server"]').waitFor();
   const row = seen.at('machines', ' [data-machine="worker:1"]');
   await row.filter({ hasText: / of .*% of / }).waitFor();
@@ -196,7 +196,7 @@ test('the rank that a program of PyTorch waits for is named', async () => {
   const rank = connect(Number(at.split(':').pop()), '127.0.0.1');
   rank.write(Buffer.concat([Buffer.from([0]), text('/default_pg/0//cpu//0/0'), text('address'), Buffer.from([5]), length(1), text('/default_pg/0//cpu//0/1')]));
   try {
-    const { seen } = await visitor('/tasks');
+    const { seen } = await visitor('/fleet');
     await seen.reads('torch-missing', /Rank 1 is missing/);
     await seen.reads('torch-waits', /cpu\/\/0\/1/);
     await seen.reads('torch-ranks', /connected/);
@@ -207,7 +207,7 @@ test('the rank that a program of PyTorch waits for is named', async () => {
 
 test('a gang that fits nowhere shows the reason', async () => {
   const id = await cluster.submitAll('gang', [{ function: 'muster.noop', options: { gang: 'g', resources: { gpu: 9 } } }]);
-  const { seen } = await visitor('/gangs');
+  const { seen } = await visitor('/queue');
   await seen.reads('gang', /no room/);
   await cluster.cancel(id);
   await seen.page.getByText('No waiting gangs.').waitFor();

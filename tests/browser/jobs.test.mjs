@@ -22,7 +22,7 @@ async function shows(seen, id, name) {
 test('the URL names the job, and back and forward navigate between jobs', async () => {
   const older = await cluster.submit('muster.noop', [], 1, 'the older one');
   const newer = await cluster.submit('muster.noop', [], 1, 'the newer one');
-  const seen = await open(`/jobs/${older}`);
+  const seen = await open(`/runs/${older}`);
   await shows(seen, older, 'the older one');
 
   await seen.page.locator('.rail a', { hasText: 'Jobs' }).click();
@@ -55,7 +55,7 @@ test('a link on the overview opens the job', async () => {
 
 test('a job page starts with durations by function and worker', async () => {
   const id = await cluster.submitAll('pictured', [{ function: 'muster.sleep', args: [40] }, ...Array.from({ length: 20 }, () => ({ function: 'muster.noop' }))]);
-  const seen = await open(`/jobs/${id}`);
+  const seen = await open(`/runs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   await seen.reads('durations', /the longest \d+ ms/);
   await seen.at('histogram').waitFor();
@@ -91,7 +91,7 @@ test('dragging zooms all charts, and the range is in the URL', async () => {
 test('an old job is reached by paging and by its URL', async () => {
   const old = await cluster.submit('muster.noop', [], 1, 'long ago');
   for (let n = 0; n < SHOWN; ++n) await cluster.submit('muster.noop', [], 1, `later ${n}`);
-  const seen = await open('/jobs');
+  const seen = await open('/work');
   await seen.reads('count-line', /1 to 50/);
   await seen.at('next-page').click();
   await seen.at('jobs-row', `[data-job="${old}"]`).locator('a').click();
@@ -100,7 +100,7 @@ test('an old job is reached by paging and by its URL', async () => {
 
 test('an unknown job is reported', async () => {
   const id = await cluster.submit('muster.noop', [], 1, 'short-lived');
-  const seen = await open(`/jobs/${id}`);
+  const seen = await open(`/runs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   seen.mayRefuse = /\/api\/v1\/(jobs\/|stream\?job=)/; // also requests before the page is reloaded
   await cluster.forget(id);
@@ -117,7 +117,7 @@ test('an unknown job is reported', async () => {
 });
 
 test('no claims are shown before data arrives', async () => {
-  const seen = await open('/jobs');
+  const seen = await open('/work');
   await seen.page.addInitScript(() => {
     window.WebSocket = class extends EventTarget {
       send() {}

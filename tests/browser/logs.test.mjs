@@ -40,7 +40,7 @@ async function finds(seen, where, n) {
 }
 
 test('text is found in closures and programs, highlighted, and linked to its log line', async () => {
-  const seen = await visitor('/logs');
+  const seen = await visitor('/explore');
   await seen.reads('log-search-state', /Enter a search text/);
   await seen.page.keyboard.press('/');
   await seen.page.keyboard.type('needle');
@@ -67,7 +67,7 @@ test('text is found in closures and programs, highlighted, and linked to its log
 });
 
 test('case, source, job, program and rank narrow a search, and exclusions are shown', async () => {
-  const seen = await visitor('/logs?q=Needle&case=exact');
+  const seen = await visitor('/explore?q=Needle&case=exact');
   await finds(seen, '[data-closure]', 1);
   assert.equal(await seen.at('found-line').count(), 1);
   await seen.page.goto(`${cluster.url}/logs?q=needle&program=talks&rank=0`);
@@ -85,7 +85,7 @@ test('case, source, job, program and rank narrow a search, and exclusions are sh
 });
 
 test('a found closure opens with a filtered log, and a saved search is in the palette', async () => {
-  const seen = await visitor(`/logs?q=needle&where=closures`);
+  const seen = await visitor(`/explore?q=needle&where=closures`);
   await finds(seen, '[data-closure]', 2);
   await seen.at('save-filter').click();
   await seen.at('found-line', '[data-closure]').filter({ hasText: 'in hay' }).locator('.found-who').click();
@@ -101,7 +101,7 @@ test('a found closure opens with a filtered log, and a saved search is in the pa
 });
 
 test('an invalid search in the URL is ignored or refused by the server', async () => {
-  const seen = await visitor(`/programs/${program}?rank=1&line=-5&attempt=x`);
+  const seen = await visitor(`/runs/${program}?rank=1&line=-5&attempt=x`);
   await seen.at('program').waitFor();
   assert.equal(await seen.at('log-at').count(), 0);
   seen.mayRefuse = /logs\/search/;

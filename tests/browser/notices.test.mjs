@@ -27,7 +27,7 @@ const behind = () => {
 };
 
 test('a lasting new error notifies the user of a hidden page and links to it', async () => {
-  const seen = await open('/jobs');
+  const seen = await open('/work');
   await seen.page.context().addInitScript(behind);
   await seen.page.goto(cluster.url);
   await seen.reads('conn-state', /live/i);
@@ -48,5 +48,5 @@ test('a lasting new error notifies the user of a hidden page and links to it', a
   await seen.page.waitForFunction(() => /^\(2\) Overview/.test(document.title));
   assert.match(await icon.getAttribute('href'), /^data:image\/png/);
   await seen.page.evaluate(() => globalThis.newest.onclick());
-  await seen.page.waitForURL(new RegExp(`/jobs/${id}`));
+  await seen.page.waitForURL(new RegExp(`/runs/${id}`));
 });

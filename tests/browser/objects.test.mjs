@@ -14,7 +14,7 @@ const { open } = onStage(async (made) => {
 after(() => maker?.end());
 
 test('objects are listed, filtered, opened and deleted', async () => {
-  const seen = await open('/objects');
+  const seen = await open('/explore/objects');
   await seen.page.locator('#objects', { hasText: 'No objects yet.' }).waitFor();
   maker = new ObjectSession(cluster.grpc);
   const weights = await maker.create({ name: 'weights', className: 'Weights', job: 'ps', index: 0, concurrency: 2 });

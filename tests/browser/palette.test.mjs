@@ -30,7 +30,7 @@ async function find(seen, text) {
 }
 
 test('the palette opens jobs, workers, keys, pages and actions from any page', async () => {
-  const seen = await visitor('/events?cluster=train');
+  const seen = await visitor('/explore/events?cluster=train');
   await find(seen, 'config/');
   await seen.at('palette-row', '[data-kind="key"]').waitFor();
   await seen.page.keyboard.press('Enter');
@@ -40,7 +40,7 @@ test('the palette opens jobs, workers, keys, pages and actions from any page', a
   await find(seen, 'nightly');
   await seen.at('palette-row', '[data-kind="job"]').waitFor();
   await seen.page.keyboard.press('Enter');
-  await seen.page.waitForURL(new RegExp(`/jobs/${failed}`));
+  await seen.page.waitForURL(new RegExp(`/runs/${failed}`));
   await find(seen, 'worker:1');
   await seen.at('palette-row', '[data-kind="worker"]').waitFor();
   await seen.page.keyboard.press('Enter');
@@ -54,7 +54,7 @@ test('the palette opens jobs, workers, keys, pages and actions from any page', a
 });
 
 test('Esc closes the palette, hostile names are text, and axe finds no problem', async () => {
-  const seen = await visitor('/jobs');
+  const seen = await visitor('/work');
   await find(seen, 'img src');
   await seen.at('palette-row', '[data-kind="job"]').filter({ hasText: '<img src=x' }).waitFor();
   assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
@@ -63,7 +63,7 @@ test('Esc closes the palette, hostile names are text, and axe finds no problem',
   assert.deepEqual(violations.map((v) => `${v.id} ${v.nodes[0].html}`), []);
   await seen.page.keyboard.press('Escape');
   await seen.at('palette').waitFor({ state: 'detached' });
-  assert.equal(new URL(seen.page.url()).pathname, '/jobs');
+  assert.equal(new URL(seen.page.url()).pathname, '/work');
 });
 
 test('the chosen cluster is kept across pages', async () => {
@@ -109,7 +109,7 @@ test('alerts can be retried and explained in place', async () => {
 });
 
 test('a palette command runs after confirmation', async () => {
-  const seen = await visitor('/events');
+  const seen = await visitor('/explore/events');
   await find(seen, 'cordon worker:1');
   await seen.at('palette-row', '[data-kind="action"]').filter({ hasText: 'Cordon worker:1' }).waitFor();
   await seen.page.keyboard.press('Enter');
@@ -129,7 +129,7 @@ test('a palette command runs after confirmation', async () => {
 });
 
 test('the palette finds hosts and the closures of the open job', async () => {
-  const seen = await visitor(`/jobs/${failed}`);
+  const seen = await visitor(`/runs/${failed}`);
   await find(seen, 'muster.fail');
   await seen.at('palette-row', '[data-kind="closure"]').filter({ hasText: 'muster.fail #0' }).waitFor();
   await seen.page.keyboard.press('Escape');
@@ -140,13 +140,13 @@ test('the palette finds hosts and the closures of the open job', async () => {
 });
 
 test('an empty page links to clusters with content', async () => {
-  const seen = await visitor('/kv');
+  const seen = await visitor('/agreement/keys');
   await seen.at('elsewhere').locator('button', { hasText: 'train (1)' }).click();
   await seen.at('folder').waitFor();
 });
 
 test('a saved filter is found in the palette and on its page', async () => {
-  const seen = await visitor('/jobs?state=FAILED');
+  const seen = await visitor('/work?state=FAILED');
   await seen.at('save-filter').click();
   await seen.page.goto(`${cluster.url}/events`);
   await seen.reads('conn-state', /live/i);
@@ -160,7 +160,7 @@ test('a saved filter is found in the palette and on its page', async () => {
 });
 
 test('times show their zone, and the choice of UTC is kept', async () => {
-  const seen = await visitor('/jobs');
+  const seen = await visitor('/work');
   await seen.at('zone-UTC').click();
   await seen.page.reload();
   const time = seen.page.locator('[data-testid=jobs-row] time').first();
@@ -176,12 +176,12 @@ test('an attempt links to its time in the task stream', async () => {
 });
 
 test('bidirectional control characters are shown as code points', async () => {
-  const seen = await visitor('/jobs');
+  const seen = await visitor('/work');
   await seen.at('jobs-row').filter({ hasText: '⟨U+202E⟩gnp.exe' }).waitFor();
 });
 
 test('a phone layout has one bar, a menu, and names next to values', async () => {
-  const seen = await open('/tasks', { viewport: { width: 390, height: 844 } });
+  const seen = await open('/fleet', { viewport: { width: 390, height: 844 } });
   await seen.reads('conn-state', /live/i);
   const bar = await seen.page.locator('.rail').boundingBox();
   assert.ok(bar.height < 60, `${bar.height}`);

@@ -20,7 +20,7 @@ async function confirm(seen, deed) {
 }
 
 test('an empty list explains how to launch; a waiting program shows why and is cancelled', async () => {
-  const seen = await visitor('/programs');
+  const seen = await visitor('/work/programs');
   await seen.page.locator('#programs', { hasText: 'muster launch --tasks 2' }).waitFor();
   const id = await cluster.program({ name: 'waits', command: ['true'], tasks: { worker: 2 } });
   await seen.at('programs-row', `[data-program="${id}"][data-state="PENDING"]`).waitFor();
@@ -33,7 +33,7 @@ test('an empty list explains how to launch; a waiting program shows why and is c
   await seen.at('palette').waitFor();
   await seen.page.keyboard.type('WAITS');
   await seen.at('palette-row', '[data-kind="program"]').click();
-  await seen.page.waitForURL(new RegExp(`/programs/${id}`));
+  await seen.page.waitForURL(new RegExp(`/runs/${id}`));
   await seen.reads('program-verdict', /no worker that runs programs is connected/);
   await confirm(seen, 'cancel-program');
   await inState(seen, 'CANCELLED');
@@ -49,7 +49,7 @@ test('ranks are reachable by keys, logs are followed, and a restart adds an atte
     name: 'train', command: ['sh', '-c', 'echo "I am $RANK of $WORLD_SIZE"; exec sleep 600'], tasks: { worker: 4 },
     env: { SECRET: 'hidden' }, restart_grace: '1s', grace: '1s',
   });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   await inState(seen, 'RUNNING');
   await seen.reads('program-verdict', /4 of 4 ranks running/);
   await seen.at('rank', '[data-state="RUNNING"]').nth(3).waitFor();
@@ -96,7 +96,7 @@ test('the timeline shows a failed attempt, the restart and its cause, and can be
   const id = await cluster.program({
     name: 'again', command: ['sh', '-c', 'if [ "$MUSTER_ATTEMPT" = 1 ]; then sleep 1; [ "$RANK" = 1 ] && exit 3; fi; exec sleep 600'], tasks: { worker: 2 }, max_restarts: 1, grace: '1s', restart_grace: '1s',
   });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   await seen.at('attempt', '[data-end="FAILED"]').waitFor();
   await inState(seen, 'RUNNING');
   await seen.at('run-timeline', '[data-gaps="1"][data-marks="1"]').waitFor();
@@ -139,7 +139,7 @@ test('the grid shows last lines without terminal codes, requesting only one log'
   const id = await cluster.program({
     name: 'talks', command: ['sh', '-c', 'n=0; while :; do n=$((n+1)); printf "\\033[31mrank $RANK\\033[0m \\342\\200\\256step $n\\n"; sleep 0.5; done'], tasks: { worker: 3 }, grace: '1s',
   });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   await inState(seen, 'RUNNING');
   const line = (rank) => seen.at('rank', `[data-rank="${rank}"]`).locator('[data-testid="rank-line"]');
   for (const rank of [0, 1, 2]) await line(rank).filter({ hasText: `rank ${rank} step` }).waitFor();
@@ -165,7 +165,7 @@ test('the grid shows last lines without terminal codes, requesting only one log'
 
 test('ranks late at a barrier are named above the grid and in their cells', async () => {
   const id = await cluster.program({ name: 'meets', command: ['sh', '-c', 'echo "$MUSTER_COORDINATOR"; exec sleep 600'], tasks: { worker: 2 }, grace: '1s' });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   await inState(seen, 'RUNNING');
   const line = seen.at('rank', '[data-rank="0"]').locator('[data-testid="rank-line"]').filter({ hasText: /:\d+$/ });
   await line.waitFor();
@@ -192,13 +192,13 @@ test('ranks late at a barrier are named above the grid and in their cells', asyn
 });
 
 test('an unknown program is reported', async () => {
-  const seen = await visitor('/programs/prog_00000000000000ff');
+  const seen = await visitor('/runs/prog_00000000000000ff');
   await seen.at('no-program').waitFor();
 });
 
 test('a thousand ranks are small cells that do not slow the page', { timeout: 180_000 }, async () => {
   const id = await cluster.program({ name: 'large', command: ['sh', '-c', 'echo "rank $RANK"; exec sleep 600'], tasks: { worker: { count: 1000 } }, grace: '1s' });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   seen.page.setDefaultTimeout(150_000);
   await inState(seen, 'RUNNING');
   assert.equal(await seen.at('rank').count(), 1000);

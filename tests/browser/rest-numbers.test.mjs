@@ -53,14 +53,14 @@ test('overview, list and job page show the same number of ended closures', async
   const mixed = await ended(await server.submitAll('mixed', [sleep('1ms'), sleep('1ms'), fail('no such file'), sleep('1ms')], { on_error: 'continue' }));
   const one = await ended(await server.submitAll('one', [fail('no such file')]));
   const overview = await open('/');
-  const list = await open('/jobs');
+  const list = await open('/work');
   for (const { id, counts } of [mixed, one]) {
     const done = counts.succeeded + counts.failed + counts.cancelled;
     assert.equal(done, counts.total);
     const words = new RegExp(`${done} of ${counts.total}.*100\\.0%`);
     await overview.at('job-row', `[data-job="${id}"]`).locator('[data-testid="job-ended"]').filter({ hasText: words }).waitFor();
     await list.at('jobs-row', `[data-job="${id}"]`).filter({ hasText: words }).waitFor();
-    const page = await open(`/jobs/${id}`);
+    const page = await open(`/runs/${id}`);
     await page.at('job-progress').filter({ hasText: words }).waitFor();
     await page.at('job-progress').filter({ hasText: `${counts.failed} failed` }).waitFor();
     assert.deepEqual(page.faults, []);
@@ -73,7 +73,7 @@ test('navigation, filter, rows and REST count the same failed jobs', async () =>
   const { jobs, counts } = await server.get('/api/v1/jobs?state=FAILED');
   const failed = counts.jobs.failed + counts.sessions.failed;
   assert.equal(jobs.length, failed);
-  const list = await open('/jobs?state=FAILED');
+  const list = await open('/work?state=FAILED');
   await list.at('state-FAILED').filter({ hasText: new RegExp(`^failed ${failed}$`) }).waitFor();
   await list.at('rail-failed-jobs').filter({ hasText: new RegExp(`^${failed}$`) }).waitFor();
   await list.at('jobs-row', '[data-state="FAILED"]').nth(failed - 1).waitFor();
@@ -103,7 +103,7 @@ test('a new alert is announced politely', async () => {
 
 test('finished closures of a worker include the failed ones, on its page and over REST', async () => {
   const path = '/api/v1/clusters/default/tasks/worker/0';
-  const page = await open('/workers/worker:0');
+  const page = await open('/fleet/worker:0');
   await page.at('hour-chart').waitFor();
   const [worker, hour] = await Promise.all([server.get(`${path}?kind=worker`), server.get(`${path}/history`)]);
   const sum = (column) => column.reduce((a, b) => a + b, 0);
@@ -122,7 +122,7 @@ test('percentiles equal those of REST, and a median is a measured duration', asy
   const took = closures.map((c) => c.attempts.at(-1).took_us).sort((a, b) => a - b);
   assert.equal(times.p50_us, took[0], 'the smaller of two');
   assert.equal(times.p99_us, took[1]);
-  const page = await open(`/jobs/${two.id}`);
+  const page = await open(`/runs/${two.id}`);
   const line = await page.at('durations').innerText();
   for (const [word, us] of [['median', times.p50_us], ['90% took at most', times.p90_us], ['99% at most', times.p99_us], ['the longest', times.max_us]]) {
     const shown = line.split(' · ').find((part) => part.startsWith(word)).slice(word.length + 1);
@@ -139,7 +139,7 @@ test('percentiles equal those of REST, and a median is a measured duration', asy
 
 test('rows and histogram show short durations in microseconds', async () => {
   const noops = await ended(await server.submitAll('noops', Array.from({ length: 200 }, () => ({ function: 'muster.noop', args: [] }))));
-  const page = await open(`/jobs/${noops.id}`);
+  const page = await open(`/runs/${noops.id}`);
   const labels = () => page.page.locator('.histogram-at span').allInnerTexts();
   await page.at('histogram').waitFor();
   const shown = await labels();
@@ -158,7 +158,7 @@ test('a barrier page shows arrival times, and the timeline shows awaited tasks',
     ends.push(agents[task].barrier('epoch/1', 60_000));
     await server.arrived('train', 'epoch/1', ends.length);
   }
-  const page = await open('/barriers?cluster=train');
+  const page = await open('/agreement?cluster=train');
   await page.at('arrived').nth(1).waitFor();
   const { arrivals, missing } = await server.get('/api/v1/clusters/train/barriers/epoch%2F1');
   const short = (name) => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
@@ -171,7 +171,7 @@ test('a barrier page shows arrival times, and the timeline shows awaited tasks',
   assert.deepEqual(await page.at('missing').locator('code').allInnerTexts(), missing.map((m) => short(m.task)));
   await page.page.screenshot({ path: join(shots, 'barrier-members.png') });
 
-  const tasks = await open('/tasks?cluster=train');
+  const tasks = await open('/fleet?cluster=train');
   await tasks.at('run-timeline', '[data-waits="2"][data-awaited="worker:1"]').waitFor();
   await tasks.at('run-legend').filter({ hasText: 'waiting at a barrier' }).filter({ hasText: 'delays a barrier' }).waitFor();
   assert.deepEqual(await tasks.page.locator('.run-names span').allInnerTexts(), ['worker:0 · 127.0.0.1', 'worker:1', 'worker:2']);

@@ -44,7 +44,7 @@ test('a token opens the dashboard until it is revoked', async () => {
     await field.fill(viewer);
     await field.press('Enter');
     await seen.at('sign-out').waitFor();
-    assert.equal(new URL(seen.page.url()).pathname, '/jobs');
+    assert.equal(new URL(seen.page.url()).pathname, '/work');
     assert.equal(await seen.page.evaluate(() => document.cookie), '', 'scripts do not see it');
     const cookies = await seen.page.context().cookies();
     assert.deepEqual(cookies.map((c) => [c.name, c.httpOnly, c.sameSite]), [[`muster_session_${new URL(server.url).port}`, true, 'Strict']]);
@@ -87,7 +87,7 @@ test('a token bound to a cluster opens the dashboard of that cluster', async () 
     await seen.at('sign-out').waitFor();
     seen.mayRefuse = undefined;
     await seen.page.locator('.brand').filter({ hasText: 'train' }).waitFor();
-    for (const path of ['/', '/tasks', '/jobs', '/stream', '/values', '/sessions', '/gangs', '/barriers', '/events']) {
+    for (const path of ['/', '/fleet', '/work', '/explore/stream', '/explore/values', '/work/sessions', '/queue', '/agreement', '/explore/events']) {
       await seen.page.goto(`${server.url}${path}`);
       await seen.at('sign-out').waitFor();
       await seen.page.waitForLoadState('networkidle');

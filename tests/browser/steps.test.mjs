@@ -16,7 +16,7 @@ test('steps are shown in lanes and by rank, and lanes and machines share the poi
   const id = await cluster.program({
     name: 'steps', command: ['sh', '-c', 'n=0; while :; do n=$((n+1)); echo "step $n"; sleep 0.2; [ "$RANK" = 1 ] && [ $((n % 5)) = 0 ] && sleep 1; done'], tasks: { worker: 2 }, step_pattern: 'step (\\d+)', grace: '1s',
   });
-  const seen = await visitor(`/programs/${id}`);
+  const seen = await visitor(`/runs/${id}`);
   await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-steps"]')?.dataset.steps) >= 20);
   await seen.at('run-steps').locator('summary').click();
   await seen.at('run-steps-row').nth(1).waitFor();
@@ -59,7 +59,7 @@ test('steps are shown in lanes and by rank, and lanes and machines share the poi
 });
 
 test('machines can be shown over a day, and the choice is in the URL', async () => {
-  const seen = await visitor('/tasks');
+  const seen = await visitor('/fleet');
   await seen.at('machines').locator('tr[data-machine="worker:0"]').waitFor();
   await seen.at('machines-24h').click();
   await seen.page.waitForURL(/machines=24h/);

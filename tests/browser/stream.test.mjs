@@ -19,7 +19,7 @@ const parameters = (seen) => new URL(seen.page.url()).searchParams;
 
 test('the length of a bar is the execution time without the wait', async () => {
   const job = await cluster.submit('muster.sleep', [300], 12, 'naps');
-  const seen = await open(`/stream?job=${job}`);
+  const seen = await open(`/explore/stream?job=${job}`);
   await seen.at('sums-row', '[data-task="worker:0"][data-function="muster.sleep"]').waitFor();
   await seen.at('sums-row', '[data-task="worker:1"][data-function="muster.sleep"]').waitFor();
   assert.equal(await seen.at('lane').count(), 2);
@@ -46,7 +46,7 @@ test('the length of a bar is the execution time without the wait', async () => {
 });
 
 test('the time range is in the URL', async () => {
-  const seen = await open('/stream');
+  const seen = await open('/explore/stream');
   await seen.at('lane').first().waitFor();
   await seen.at('stream-canvas').focus();
   await seen.page.keyboard.press('-');
@@ -70,7 +70,7 @@ test('the time range is in the URL', async () => {
 test('failed and running closures are shown, and the trace can be downloaded', async () => {
   await cluster.submit('muster.sleep', [600_000], 1, 'long');
   await cluster.submit('muster.fail', ['no'], 1, 'bad');
-  const seen = await open('/stream');
+  const seen = await open('/explore/stream');
   const total = (column) =>
     seen.page.waitForFunction((n) => {
       const cells = [...document.querySelectorAll(`[data-testid=sums-row] [role=gridcell]:nth-child(${n})`)];
@@ -91,7 +91,7 @@ test('a graph shows dependencies and opens closures', async () => {
     { function: 'muster.echo', args: [ref(0)] },
     { function: 'muster.echo', args: [[ref(1), ref(2)]] },
   ]);
-  const seen = await open(`/jobs/${id}/graph`);
+  const seen = await open(`/runs/${id}/graph`);
   await seen.at('graph-rows-row', '[data-state="SUCCEEDED"]').nth(3).waitFor();
   assert.match(await seen.at('graph').getAttribute('aria-label'), /4 closures in 3 layers, 4 edges/);
   await seen.at('graph').focus();

@@ -1,5 +1,6 @@
 #include "web/server/assets.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
@@ -119,16 +120,19 @@ std::optional<response> find_on_disk(std::string const& directory, request const
 }  // namespace
 
 bool is_page_route(std::string_view path) {
-  static constexpr std::array<std::string_view, 18> pages = {
-      "about",    "barriers",   "closures", "events",  "functions",  "gangs",
-      "jobs",     "kv",         "logs",     "objects", "per-worker", "programs",
-      "sessions", "stragglers", "stream",   "tasks",   "values",     "workers"};
+  // The second list contains pages of earlier versions. The dashboard redirects them.
+  static constexpr std::array<std::string_view, 8> pages = {
+      "agreement", "closures", "explore", "fleet", "now", "queue", "runs", "work"};
+  static constexpr std::array<std::string_view, 17> old_pages = {
+      "about", "barriers", "events", "functions", "gangs", "jobs", "kv", "logs", "objects",
+      "per-worker", "programs", "sessions", "stragglers", "stream", "tasks", "values", "workers"};
   if (path == "/" || path == "/index.html") return true;
   path.remove_prefix(1);
   auto const first = path.substr(0, std::min(path.find('/'), path.size()));
-  for (auto const page : pages)
-    if (page == first) return true;
-  return false;
+  auto const contains = [first](auto const& list) {
+    return std::find(list.begin(), list.end(), first) != list.end();
+  };
+  return contains(pages) || contains(old_pages);
 }
 
 std::optional<response> asset_store::find(request const& r) {

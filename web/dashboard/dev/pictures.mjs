@@ -18,9 +18,9 @@ const MOST = 0.002; // share of pixels that may differ, such as edges of letters
 const SKIPPED = 77;
 const PAGES = {
   overview: '/',
-  jobs: '/jobs',
-  program: '/programs/prog_0000000000000001',
-  logs: '/logs?q=nan&where=closures',
+  jobs: '/work',
+  program: '/runs/prog_0000000000000001',
+  logs: '/explore?q=nan&where=closures',
 };
 const LOOKS = {
   light: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },

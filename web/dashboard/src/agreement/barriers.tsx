@@ -57,7 +57,7 @@ export function Barriers() {
       </Panel>
       <p class="foot span-12">
         To see which tasks arrive last, and how often, open{' '}
-        <a href={address('/stragglers')} onClick={follow}>
+        <a href={address('/agreement/stragglers')} onClick={follow}>
           stragglers
         </a>{' '}
         for the last barriers that passed.

@@ -53,11 +53,11 @@ const joined = (pages: readonly Folder[]): Folder => ({ folders: pages.flatMap((
 function Crumbs() {
   return (
     <span class="crumbs mono">
-      <a href={address('/kv')} onClick={follow}>
+      <a href={address('/agreement/keys')} onClick={follow}>
         /
       </a>
       {crumbs(prefix.value).map(([name, to]) => (
-        <a key={to} href={address('/kv', { prefix: to })} onClick={follow}>
+        <a key={to} href={address('/agreement/keys', { prefix: to })} onClick={follow}>
           <bdi>{name}</bdi>/
         </a>
       ))}
@@ -83,7 +83,7 @@ function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; 
     <ul class="entries" data-testid="keys">
       {folders.map((f) => (
         <li key={f}>
-          <a class="entry" href={address('/kv', { prefix: f })} onClick={follow} data-testid="folder" data-prefix={f}>
+          <a class="entry" href={address('/agreement/keys', { prefix: f })} onClick={follow} data-testid="folder" data-prefix={f}>
             <span class="mono clip" title={f}>
               <bdi>{name(f)}</bdi>
             </span>

@@ -15,7 +15,7 @@ import { api } from '../shared/rest';
 import { address, choose, chosen } from '../shared/route';
 
 const Late = ({ task }: { task: string }) => (
-  <Link to={address('/tasks', { q: taskName(task) })}>
+  <Link to={address('/fleet', { q: taskName(task) })}>
     <bdi>{taskName(task)}</bdi>
   </Link>
 );

@@ -205,7 +205,7 @@ function Lines({ source, found, w, search }: { source: Source; found: Found; w: 
 const AROUND_MS = 5000;
 
 function OfClosure({ line, w }: { line: ClosureLine; w: Wanted }) {
-  const around = address('/logs', { where: 'closures', job: line.job, from: String(line.time_ms - AROUND_MS), to: String(line.time_ms + AROUND_MS) });
+  const around = address('/explore', { where: 'closures', job: line.job, from: String(line.time_ms - AROUND_MS), to: String(line.time_ms + AROUND_MS) });
   const to = closureAddress(line.closure, line.job);
   return (
     <div class={`log-line ${COLOURS[line.level] ?? ''}`} data-testid="found-line" data-closure={line.closure}>

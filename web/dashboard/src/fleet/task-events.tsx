@@ -18,7 +18,7 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
       note={mine.length > 0 && 'newest first'}
       span={12}
       aside={
-        <a href={address('/events', { q: task })} onClick={follow}>
+        <a href={address('/explore/events', { q: task })} onClick={follow}>
           all events of this task
         </a>
       }

@@ -70,7 +70,7 @@ function AgentOnly({ task, agent }: { task: string; agent: AgentView }) {
         </p>
       )}
       <p>
-        <a href={address('/tasks', { q: task })} onClick={follow}>
+        <a href={address('/fleet', { q: task })} onClick={follow}>
           Show it in the list of agents of its cluster
         </a>
       </p>
@@ -104,7 +104,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
           <p>The worker will finish its running closures and receive no new closures. Then its process will exit; to use the worker again, restart it.</p>
         </Action>
       )}
-      <a class="button" href={address('/stream', { tasks: task })} onClick={follow}>
+      <a class="button" href={address('/explore/stream', { tasks: task })} onClick={follow}>
         Task stream
       </a>
       <Commands lines={workerCommands(task, of.name, of.main, location.origin)} />

@@ -61,7 +61,7 @@ const clusterColumn: Column<AgentRow> = {
   title: 'Cluster',
   width: 'minmax(80px, 1fr)',
   cell: (a) => (
-    <Link cell to={address('/tasks', { cluster: a.cluster })} title={a.cluster}>
+    <Link cell to={address('/fleet', { cluster: a.cluster })} title={a.cluster}>
       <bdi>{a.cluster}</bdi>
     </Link>
   ),
@@ -91,7 +91,7 @@ export function AgentProblems() {
         name={(a) => `${a.cluster}/${agentName(a)}`}
         kind={(a) => (plight(a) === 'victim' ? 'row-error' : '')}
         data={(a) => ({ 'data-task': agentName(a), 'data-state': plight(a) })}
-        href={(a) => address('/tasks', { cluster: a.cluster, agent: agentName(a) })}
+        href={(a) => address('/fleet', { cluster: a.cluster, agent: agentName(a) })}
         chosen={null}
         choose={() => undefined}
         least={690}

@@ -31,7 +31,7 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
     <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state} data-health={shape}>
       <div class="progress-head">
         <Chip shape={shape} colour={`text-${shape === 'waiting' ? 'disconnected' : shape}`}>
-          <a class="mono clip" href={address('/tasks', { cluster: c.name })} onClick={follow}>
+          <a class="mono clip" href={address('/fleet', { cluster: c.name })} onClick={follow}>
             <bdi>{c.name}</bdi>
           </a>
         </Chip>
@@ -54,7 +54,7 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
         {f.late > 0 && f.error > 0 && <span class="text-late">{count(f.late)} late</span>}
         {workers && <span>{plural(workers.total, 'closure worker')}</span>}
         {c.barriers > 0 && (
-          <a href={address('/barriers', { cluster: c.name })} onClick={follow}>
+          <a href={address('/agreement', { cluster: c.name })} onClick={follow}>
             {plural(c.barriers, 'running barrier')}
           </a>
         )}

@@ -114,7 +114,7 @@ function Canvas() {
     const at = cell.value;
     const group = at ? shown.value[at.group] : undefined;
     const agent = group?.agents?.[at!.n];
-    if (agent) return go(address('/tasks', { cluster: agent.cluster, q: agentName(agent) }));
+    if (agent) return go(address('/fleet', { cluster: agent.cluster, q: agentName(agent) }));
     const id = group?.ids[at!.n];
     if (id === undefined) return;
     selected.value = id;

@@ -23,7 +23,7 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
   const left = ids.filter((id) => !made.value.has(id));
   if (left.length === 0)
     return (
-      <a class="button" href={address('/jobs', { state: 'UNFINISHED' })} onClick={follow} data-testid="retried">
+      <a class="button" href={address('/work', { state: 'UNFINISHED' })} onClick={follow} data-testid="retried">
         The new jobs
       </a>
     );

@@ -118,7 +118,7 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
 }
 
 function columnsOf(nodes: readonly Node[], body: GraphBody, job: string): readonly Column<Row>[] {
-  const link = (n: number) => (body.grouped ? address(`/jobs/${encodeURIComponent(job)}`, { function: nodes[n]!.title }) : closureAddress(body.nodes.closure[n]!, job));
+  const link = (n: number) => (body.grouped ? address(`/runs/${encodeURIComponent(job)}`, { function: nodes[n]!.title }) : closureAddress(body.nodes.closure[n]!, job));
   const short = (n: number) => (body.grouped ? nodes[n]!.title : `${nodes[n]!.title} ${nodes[n]!.more}`);
   return [
     {

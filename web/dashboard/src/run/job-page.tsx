@@ -78,10 +78,10 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
         </Action>
       )}
       {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry id={job.id} counts={counts} retryable={job.retryable} />}
-      <a class="button" href={address(`/jobs/${encodeURIComponent(job.id)}/graph`)} onClick={follow} data-testid="job-graph">
+      <a class="button" href={address(`/runs/${encodeURIComponent(job.id)}/graph`)} onClick={follow} data-testid="job-graph">
         Graph
       </a>
-      <a class="button" href={address('/stream', { job: job.id })} onClick={follow}>
+      <a class="button" href={address('/explore/stream', { job: job.id })} onClick={follow}>
         Task stream
       </a>
       <Commands lines={jobCommands(job, location.origin)} />
@@ -130,7 +130,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           <TimeFact name="deadline" ms={job.deadline_ms} />
           {job.value_bytes !== undefined && (
             <Fact name="holds">
-              <a href={address('/values', { job: job.id })} onClick={follow}>
+              <a href={address('/explore/values', { job: job.id })} onClick={follow}>
                 {plural(job.values ?? 0, 'value')}, {bytes(job.value_bytes)}
               </a>
             </Fact>

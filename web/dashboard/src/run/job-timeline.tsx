@@ -76,7 +76,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
           <button type="button" data-testid="job-whole" disabled={untouched} onClick={reset}>
             Whole job
           </button>
-          <a class="button" href={address('/stream', { job: job.id, from: String(Math.floor(view.from)), to: String(Math.ceil(view.to)) })} onClick={follow}>
+          <a class="button" href={address('/explore/stream', { job: job.id, from: String(Math.floor(view.from)), to: String(Math.ceil(view.to)) })} onClick={follow}>
             In the task stream
           </a>
         </div>

@@ -83,7 +83,7 @@ function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
           <TextFact name="cluster" text={p.cluster} />
           {p.coordination_cluster && (
             <Fact name="late ranks">
-              <a href={address('/barriers', { cluster: p.coordination_cluster })} onClick={follow}>
+              <a href={address('/agreement', { cluster: p.coordination_cluster })} onClick={follow}>
                 barriers of <bdi>{p.coordination_cluster}</bdi>
               </a>
             </Fact>
@@ -155,7 +155,7 @@ function Deeds({ p }: { p: ProgramView }) {
           danger
           run={async () => {
             await send('DELETE', api(path));
-            go(address('/programs'));
+            go(address('/work/programs'));
           }}
           done={`${p.name} was deleted.`}
         >

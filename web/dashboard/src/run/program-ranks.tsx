@@ -68,7 +68,7 @@ function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readon
   const missing = ranks.filter((r) => lateFor(r) === b.id);
   return (
     <p class="rank-late" data-testid="program-barrier" data-barrier={b.id}>
-      <a class="text-late" href={address('/barriers', { cluster: p.coordination_cluster ?? '' })} onClick={follow}>
+      <a class="text-late" href={address('/agreement', { cluster: p.coordination_cluster ?? '' })} onClick={follow}>
         Barrier <bdi>{b.id}</bdi>
       </a>
       <span>

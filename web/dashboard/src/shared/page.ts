@@ -125,7 +125,7 @@ function onFrame(): void {
 // The overview lists the workers of all clusters. The task page lists the workers of the selected cluster.
 function ofCluster(): string | undefined {
   const of = cluster();
-  return page.value.path === '/tasks' && of ? poolOf(of) : undefined;
+  return page.value.path === '/fleet' && of ? poolOf(of) : undefined;
 }
 
 // Sorts at most once per second: moving rows are unreadable, and sorting is the most expensive step.
@@ -161,10 +161,10 @@ function onVisibility(hidden: boolean): void {
 // Returns the page's topics and the topic of the displayed log or program.
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
-  const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
+  const of = path === '/runs/*' || path === '/closures/*' ? subject.value : '';
   // Ctrl-K finds workers and agents from any page.
   const all: readonly Topic[] = paletteOpen.value ? [...new Set<Topic>([...topics, 'tasks', 'agents', 'jobs'])] : topics;
-  if (path === '/programs/*' && mayBeProgram(subject.value)) return [...all, `program:${subject.value}`];
+  if (path === '/runs/prog_*' && mayBeProgram(subject.value)) return [...all, `program:${subject.value}`];
   return mayLog(of) ? [...all, `logs:${of}`] : all;
 }
 
@@ -215,7 +215,7 @@ function rowNamed(name: string): number | null {
   const key = `${pool} ${name}`;
   if (named.of === key && named.rows === tasks.rowsVersion) return named.id;
   let id: number | null = null;
-  if (name) for (let slot = 0; slot < tasks.size && id === null; ++slot) if (tasks.nameAt(slot) === name && (tasks.clusterAt(slot) === pool || page.peek().path === '/')) id = tasks.idAt(slot);
+  if (name) for (let slot = 0; slot < tasks.size && id === null; ++slot) if (tasks.nameAt(slot) === name && (tasks.clusterAt(slot) === pool || page.peek().path === '/now')) id = tasks.idAt(slot);
   named = { of: key, rows: tasks.rowsVersion, id };
   return id;
 }

@@ -72,12 +72,12 @@ export function address(path: string, more: Readonly<Record<string, string>> = {
 
 const one = (path: string, id: string, more: Readonly<Record<string, string>> = {}): string => address(`${path}/${encodeURIComponent(id)}`, more);
 
-export const jobAddress = (job: string, more: Readonly<Record<string, string>> = {}): string => one('/jobs', job, more);
-export const programAddress = (program: string): string => one('/programs', program);
+export const jobAddress = (job: string, more: Readonly<Record<string, string>> = {}): string => one('/runs', job, more);
+export const programAddress = (program: string): string => one('/runs', program);
 // The server finds some closures only through their job.
 export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
 // The address contains the cluster, because two clusters can have the same task names.
-export const workerAddress = (task: string, cluster = picked.value): string => one('/workers', task, { cluster });
+export const workerAddress = (task: string, cluster = picked.value): string => one('/fleet', task, { cluster });
 
 export function go(to: string): void {
   move(to, 'push');

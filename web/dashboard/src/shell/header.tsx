@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { openItems } from '../shared/seen';
 import { age, moment } from '../shared/model/format';
 import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from '../shared/page';
-import { pageOf, PAGES, railOf, tabTitle } from '../shared/model/pages';
+import { pageOf, PAGES, railOf, tabsOf, tabTitle, type Page } from '../shared/model/pages';
 import { address, follow, go, page } from '../shared/route';
 import { heading, trail } from './heading';
 import { session, signOut } from '../shared/session';
@@ -30,7 +30,7 @@ export function Header() {
           </>
         )}
       </h1>
-      {path === '/' && <Uptime />}
+      {path === '/now' && <Uptime />}
       {wanted ? <Find input={find} words={wanted} /> : <span class="find" />}
       <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
         {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
@@ -39,16 +39,32 @@ export function Header() {
       <button type="button" class="round" aria-label="Help" onClick={() => (helpOpen.value = true)}>
         ?
       </button>
+      <Tabs />
     </header>
+  );
+}
+
+// Links to the other pages of the same entry of the rail. A search stays on its page.
+function Tabs() {
+  const tabs = tabsOf(page.value);
+  if (tabs.length === 0) return null;
+  return (
+    <nav class="tabs" aria-label={`Pages of ${pageOf(railOf(page.value)).rail}`}>
+      {tabs.map(({ path, tab }: Page) => (
+        <a key={path} href={address(path)} aria-current={path === page.value.path ? 'page' : undefined} onClick={follow}>
+          {tab}
+        </a>
+      ))}
+    </nav>
   );
 }
 
 function Above() {
   const above = railOf(page.value);
-  if (above === page.value.path) return null;
+  if (above === page.value.path || page.value.tab) return null;
   return (
     <nav class="above" aria-label="Breadcrumbs">
-      {[{ title: pageOf(above).title, href: address(above) }, ...trail.value].map(({ title, href }) => (
+      {[{ title: pageOf(above).rail, href: address(above) }, ...trail.value].map(({ title, href }) => (
         <>
           <a href={href} onClick={follow}>
             <bdi>{title}</bdi>

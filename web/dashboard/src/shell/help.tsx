@@ -15,7 +15,7 @@ const KEYS = [
   ['↑ ↓ Shift ← → Enter', 'in the task stream: move between workers and bars, open'],
   ['← → ↑ ↓ + − 0', 'in a graph: follow dependencies, zoom in, zoom out, show all'],
 ] as const;
-const GO = PAGES.flatMap((p) => ('key' in p ? [[`g ${p.key}`, p.rail] as const] : []));
+const GO = PAGES.flatMap((p) => ('key' in p ? [[`g ${p.key}`, p.title] as const] : []));
 
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -7,7 +7,7 @@ import { agentName, hostOf } from '../shared/model/agents';
 import { plural } from '../shared/model/format';
 import { bestOf, named, type Found } from './model/palette';
 import { jobOrders, programOrders, verbsIn, workerOrders, type Order } from './model/palette-actions';
-import { PAGES } from '../shared/model/pages';
+import { pageOf, PAGES, railOf } from '../shared/model/pages';
 import { nameOf } from '../shared/model/closures';
 import type { ProgramView } from '../shared/model/programs';
 import type { ClosureView, JobView, ObjectView } from '../shared/model/views';
@@ -23,7 +23,7 @@ import { setZone, zone } from '../shared/zone';
 const LIMIT = 6;
 
 function* offered(typed: string): Generator<Found> {
-  for (const p of PAGES) if ('rail' in p) yield { kind: 'page', title: p.title, detail: 'group' in p ? p.group : '', href: address(p.path) };
+  for (const p of PAGES) if (!p.path.includes('*')) yield { kind: 'page', title: p.title, detail: pageOf(railOf(p)).rail ?? '', href: address(p.path) };
   for (const { name, href } of savedFilters()) yield { kind: 'saved filter', title: name, detail: href, href };
   for (const c of store.clusters.all()) yield { kind: 'cluster', title: c.name, detail: c.state.toLowerCase(), href: `/?cluster=${encodeURIComponent(c.name)}` };
   yield { kind: 'action', title: paused.value ? 'Resume updates' : 'Pause updates', detail: '', act: () => setPaused(!paused.value) };
@@ -49,10 +49,10 @@ function* offered(typed: string): Generator<Found> {
       kind: 'agent',
       title: agentName(agent),
       detail: `${agent.cluster} ${agent.address} ${agent.state.toLowerCase()}`,
-      href: address('/tasks', { cluster: agent.cluster, q: agentName(agent) }),
+      href: address('/fleet', { cluster: agent.cluster, q: agentName(agent) }),
     };
   }
-  for (const [host, n] of hosts) if (host) yield { kind: 'host', title: host, detail: plural(n, 'task'), href: address('/tasks', { q: host }) };
+  for (const [host, n] of hosts) if (host) yield { kind: 'host', title: host, detail: plural(n, 'task'), href: address('/fleet', { q: host }) };
 }
 
 const asked = (order: Order): Found => ({ kind: 'action', title: order.title, detail: order.detail, asks: order });
@@ -76,7 +76,7 @@ export function Palette() {
   const programs = useAsked<ProgramView>('programs', text && api('programs', { q, limit: LIMIT, cluster: cl }));
   const objects = useAsked<ObjectView>('objects', text && api('objects', { q, limit: LIMIT, cluster: cl }));
   // On a job's page, its closures are searched by their content.
-  const inJob = page.value.path === '/jobs/*' ? subject.value : '';
+  const inJob = page.value.path === '/runs/*' ? subject.value : '';
   const closures = useAsked<ClosureView>('closures', text && inJob && api(`jobs/${encodeURIComponent(inJob)}/closures`, { q, limit: LIMIT }));
   const of = cluster()?.name ?? '';
   const keys = useAsked<{ key: string }>('keys', text && of && api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }));
@@ -88,17 +88,17 @@ export function Palette() {
           kind: id.kind,
           title: id.id,
           detail: 'open it',
-          href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : id.kind === 'object' ? address('/objects', { object: id.id }) : closureAddress(id.id),
+          href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : id.kind === 'object' ? address('/explore/objects', { object: id.id }) : closureAddress(id.id),
         },
       ]
     : [];
   const extra: Found[] = [
     ...jobs.map((j) => ({ kind: 'job', title: j.name || j.id, detail: `${j.id} ${j.state.toLowerCase()}`, href: jobAddress(j.id) })),
     ...programs.map((p) => ({ kind: 'program', title: p.name, detail: `${p.id} ${p.state.toLowerCase()}`, href: programAddress(p.id) })),
-    ...objects.map((o) => ({ kind: 'object', title: o.name ?? o.id, detail: `${o.class} ${o.task} ${o.state.toLowerCase()}`, href: address('/objects', { object: o.id }) })),
+    ...objects.map((o) => ({ kind: 'object', title: o.name ?? o.id, detail: `${o.class} ${o.task} ${o.state.toLowerCase()}`, href: address('/explore/objects', { object: o.id }) })),
     ...closures.map((c) => ({ kind: 'closure', title: `${nameOf(c)} #${c.index}`, detail: `${c.id} ${c.state.toLowerCase()} ${c.error?.message ?? ''}`, href: closureAddress(c.id, c.job) })),
     ...(verbs.length > 0 ? [...jobs.flatMap((j) => jobOrders(verbs, j)), ...programs.flatMap((p) => programOrders(verbs, p))].map(asked) : []),
-    ...keys.map(({ key }) => ({ kind: 'key', title: key, detail: of, href: address('/kv', { key }) })),
+    ...keys.map(({ key }) => ({ kind: 'key', title: key, detail: of, href: address('/agreement/keys', { key }) })),
   ];
   const had = new Set(found.map((f) => f.href));
   for (const one of bestOf([...offered(text), ...extra], text)) {
@@ -106,7 +106,7 @@ export function Palette() {
     if (one.href) had.add(one.href);
     found.push(one);
   }
-  if (text && !id && verbs.length === 0) found.push({ kind: 'logs', title: `Lines with “${text}”`, detail: 'search in logs', href: address('/logs', { q: text }) });
+  if (text && !id && verbs.length === 0) found.push({ kind: 'logs', title: `Lines with “${text}”`, detail: 'search in logs', href: address('/explore', { q: text }) });
   const now = Math.min(at.value, found.length - 1);
   const close = () => dialog.current?.close();
   const take = (one: Found | undefined) => {

@@ -4,7 +4,7 @@ import { Icon } from './icons';
 import { ConnectionLine } from './connection';
 import { taskTotals } from '../shared/model/map-groups';
 import { cluster, paletteOpen, paused, slow, store } from '../shared/page';
-import { GROUPS, PAGES, railOf, type Path } from '../shared/model/pages';
+import { PAGES, railOf, type Path } from '../shared/model/pages';
 import { address, follow, page, picked } from '../shared/route';
 import { session } from '../shared/session';
 import { useSignal } from '@preact/signals';
@@ -20,39 +20,31 @@ function Badge({ path }: { path: Path }) {
   const of = cluster();
   const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
   const about = (rules: RegExp) => openItems().filter(({ rule }) => rules.test(rule));
-  const programs = path === '/programs' ? about(/^programs?-(failed|hangs?)$/) : [];
-  if (programs.length > 0)
-    return (
-      <b class="badge is-bad" title="alerts">
-        {short(programs.reduce((sum, row) => sum + row.count, 0))}
-      </b>
-    );
   // The badge is red while an alert is open.
-  const jobs = path === '/jobs' ? (of?.failed_jobs ?? 0) : 0;
-  if (jobs > 0 && about(/^(job|session)s?-failed$/).length > 0)
+  const programs = about(/^programs?-(failed|hangs?)$/).reduce((sum, row) => sum + row.count, 0);
+  const jobs = about(/^(job|session)s?-failed$/).length > 0 ? (of?.failed_jobs ?? 0) : 0;
+  if (path === '/work' && programs + jobs > 0)
     return (
-      <b class="badge is-bad" data-testid="rail-failed-jobs" title="jobs and sessions that failed">
-        {short(jobs)}
+      <b class="badge is-bad" data-testid="rail-failed" title="jobs and sessions that failed, and programs that failed or hang">
+        {short(programs + jobs)}
       </b>
     );
-  if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
-  if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
+  if (path === '/fleet' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
+  if (path === '/fleet' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const counted = store.counters?.jobs;
   const unfinished = counted ? (counted.queued ?? 0) + counted.running : 0;
-  if (path === '/jobs' && unfinished > 0) return <span class="badge">{short(unfinished)}</span>;
-  if (path === '/barriers' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;
-  if (path === '/kv' && of && of.keys > 0) return <span class="badge">{short(of.keys)}</span>;
+  if (path === '/work' && unfinished > 0) return <span class="badge">{short(unfinished)}</span>;
+  if (path === '/agreement' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;
   return null;
 }
 
-function Entries({ group }: { group?: string }) {
+function Entries() {
   const lit = railOf(page.value);
   return (
     <ul>
       {PAGES.map(
         (p) =>
-          'rail' in p &&
-          ('group' in p ? p.group : undefined) === group && (
+          'rail' in p && (
             <li key={p.path}>
               <a href={address(p.path)} aria-current={lit !== p.path ? undefined : page.value.path === p.path ? 'page' : 'true'} onClick={follow}>
                 <Icon of={p.path} /> {p.rail} <Badge path={p.path} />
@@ -91,14 +83,6 @@ export function Rail() {
         <div class="rail-pages" id="rail-pages">
           <ClusterSwitch />
           <Entries />
-          {GROUPS.map((group) => (
-            <div key={group} role="group" aria-label={group}>
-              <p class="rail-group" aria-hidden="true">
-                {group}
-              </p>
-              <Entries group={group} />
-            </div>
-          ))}
           <div class="rail-foot">
             <p class="note">
               <span title={`update ${count(store.updates)}`}>

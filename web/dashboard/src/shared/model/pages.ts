@@ -2,14 +2,12 @@
 
 import type { Topic } from './protocol';
 
-export const GROUPS = ['Work', 'Cluster', 'Coordination'] as const;
-export type Group = (typeof GROUPS)[number];
-
 interface PageRow {
-  path: string; // '*' stands for the subject
+  path: string; // '*' stands for the subject, or for the rest of it
   title: string;
-  rail?: string; // missing if the rail does not list this page
-  group?: Group; // section of the rail; if missing, the page is above all sections
+  rail?: string; // label in the rail; missing if the rail does not list this page
+  under?: string; // the page of the rail to which this page belongs
+  tab?: string; // label among the tabs of its page of the rail; missing if it is no tab
   key?: string; // key that opens the page after "g"
   find?: string; // label of the search field; if missing, there is no field
   cluster?: boolean; // whether the page shows one selectable cluster
@@ -18,28 +16,28 @@ interface PageRow {
 
 const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
 
-// Pages in the order of the rail.
+// Pages in the order of the rail and of the tabs.
 export const PAGES = [
-  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
-  { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
-  { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
-  { path: '/jobs', title: 'Jobs', rail: 'Jobs', group: 'Work', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
-  { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
-  { path: '/closures/*', title: 'Closure', topics: always },
-  { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
-  { path: '/programs/*', title: 'Program', cluster: true, topics: [...always, 'barriers'] },
-  { path: '/logs', title: 'Logs', rail: 'Logs', group: 'Work', key: 'f', find: 'Find text in logs', cluster: true, topics: always },
-  { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
-  { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
-  { path: '/objects', title: 'Objects', rail: 'Objects', group: 'Work', key: 'a', find: 'Find an object by name or id', cluster: true, topics: always },
-  { path: '/gangs', title: 'Gangs and unmet demand', rail: 'Gangs and demand', group: 'Work', key: 'n', cluster: true, topics: always },
-  { path: '/sessions', title: 'Sessions', rail: 'Sessions', group: 'Work', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/barriers', title: 'Barriers', rail: 'Barriers', group: 'Coordination', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
-  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', group: 'Coordination', key: 'l', cluster: true, topics: always },
-  { path: '/kv', title: 'Key-values', rail: 'Key-values', group: 'Coordination', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
-  { path: '/events', title: 'Events', rail: 'Events', group: 'Cluster', key: 'e', find: 'Find in events', topics: [...always, 'events'] },
+  { path: '/now', title: 'Now', rail: 'Now', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
+  { path: '/work', title: 'Jobs', rail: 'Work', tab: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/work/sessions', title: 'Sessions', under: '/work', tab: 'Sessions', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/work/programs', title: 'Programs', under: '/work', tab: 'Programs', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
+  { path: '/runs/prog_*', title: 'Program', under: '/work', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/runs/*', title: 'Job', under: '/work', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
+  { path: '/runs/*/graph', title: 'Graph', under: '/work', topics: [...always, 'jobs'] },
+  { path: '/closures/*', title: 'Closure', under: '/work', topics: always },
+  { path: '/queue', title: 'Queue', rail: 'Queue', key: 'n', cluster: true, topics: always },
+  { path: '/fleet', title: 'Fleet', rail: 'Fleet', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
+  { path: '/fleet/*', title: 'Worker', under: '/fleet', cluster: true, topics: [...always, 'tasks', 'events'] },
+  { path: '/agreement', title: 'Barriers', rail: 'Agreement', tab: 'Barriers', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/agreement/stragglers', title: 'Stragglers', under: '/agreement', tab: 'Stragglers', key: 'l', cluster: true, topics: always },
+  { path: '/agreement/keys', title: 'Key-values', under: '/agreement', tab: 'Key-values', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
+  { path: '/explore', title: 'Logs', rail: 'Explore', tab: 'Logs', key: 'f', find: 'Find text in logs', cluster: true, topics: always },
+  { path: '/explore/events', title: 'Events', under: '/explore', tab: 'Events', key: 'e', find: 'Find in events', topics: [...always, 'events'] },
+  { path: '/explore/stream', title: 'Task stream', under: '/explore', tab: 'Task stream', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/explore/values', title: 'Remote values', under: '/explore', tab: 'Remote values', key: 'v', cluster: true, topics: always },
+  { path: '/explore/per-worker', title: 'Per-worker values', under: '/explore', tab: 'Per-worker values', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
+  { path: '/explore/objects', title: 'Objects', under: '/explore', tab: 'Objects', key: 'a', find: 'Find an object by name or id', cluster: true, topics: always },
 ] as const satisfies readonly PageRow[];
 export type Path = (typeof PAGES)[number]['path'];
 export interface Page extends PageRow {
@@ -55,13 +53,14 @@ const parts = (path: string): string[] => path.split('/').filter((part) => part 
 
 function fits(pattern: string, path: readonly string[]): boolean {
   const wanted = parts(pattern);
-  return wanted.length === path.length && wanted.every((part, n) => part === '*' || part === path[n]);
+  return wanted.length === path.length && wanted.every((part, n) => (part.endsWith('*') ? path[n]!.startsWith(part.slice(0, -1)) : part === path[n]));
 }
 
-// For an unknown path, returns the nearest parent page.
+// For an unknown path, returns the nearest parent page. The most specific pattern wins, that is, the longest one.
 export function pageOf(path: string): Page {
   for (let names = parts(path); names.length > 0; names = names.slice(0, -1)) {
-    const found = PAGES.find((page) => fits(page.path, names));
+    const fitting: Page[] = PAGES.filter((page) => fits(page.path, names));
+    const found = fitting.sort((a, b) => b.path.length - a.path.length)[0];
     if (found) return found;
   }
   return PAGES[0];
@@ -69,7 +68,7 @@ export function pageOf(path: string): Page {
 
 // Returns "a b" for "/jobs/a%20b/graph".
 export function subjectOf(path: string): string {
-  const at = parts(pageOf(path).path).indexOf('*');
+  const at = parts(pageOf(path).path).findIndex((part) => part.endsWith('*'));
   return at < 0 ? '' : unescaped(parts(path)[at]!);
 }
 
@@ -81,28 +80,55 @@ function unescaped(text: string): string {
   }
 }
 
-// Returns the path of the page or of its parent.
+// Returns the page of the rail to which a page belongs.
 export function railOf(page: Page): Path {
-  if (page.rail) return page.path;
-  return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
+  return (page.under ?? page.path) as Path;
 }
 
-// Converts an address from an earlier version, in which a job was a parameter and a closure was a choice on its job's page. At
-// that time, jobs without a started closure were RUNNING.
+// Returns the tabs that a page shares with others; none if the page has no tab.
+export function tabsOf(page: Page): readonly Page[] {
+  return page.tab ? PAGES.filter((other: Page) => other.tab && railOf(other) === railOf(page)) : [];
+}
+
+// Addresses of earlier versions by their first part. The rest of the path is kept.
+const RENAMED: Readonly<Record<string, string>> = {
+  '': '/now',
+  'index.html': '/now',
+  tasks: '/fleet',
+  workers: '/fleet',
+  jobs: '/work',
+  programs: '/work/programs',
+  sessions: '/work/sessions',
+  gangs: '/queue',
+  barriers: '/agreement',
+  stragglers: '/agreement/stragglers',
+  kv: '/agreement/keys',
+  logs: '/explore',
+  events: '/explore/events',
+  stream: '/explore/stream',
+  values: '/explore/values',
+  'per-worker': '/explore/per-worker',
+  objects: '/explore/objects',
+};
+
+// Converts an address of an earlier version. Once, a job was a parameter and a closure was a choice on its job's page, and
+// jobs without a started closure were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
-  const [first, id, ...rest] = parts(pathname);
-  if (first === 'jobs' && !id && query.get('job')) return moved(`/jobs/${encodeURIComponent(query.get('job')!)}`, query, 'job');
+  const [first = '', id, ...rest] = parts(pathname);
+  if (first === 'jobs' && !id && query.get('job')) return moved(`/runs/${encodeURIComponent(query.get('job')!)}`, query, 'job');
   if (first === 'jobs' && !id && query.get('state') === 'RUNNING') {
     query.set('state', 'UNFINISHED');
-    return { pathname, search: `?${query}` };
+    return { pathname: '/work', search: `?${query}` };
   }
   const closure = query.get('closure');
   if (first === 'jobs' && id && rest.length === 0 && closure) {
     query.set('job', unescaped(id));
     return moved(`/closures/${encodeURIComponent(closure)}`, query, 'closure');
   }
-  return { pathname, search };
+  if ((first === 'jobs' || first === 'programs') && id) return { pathname: ['/runs', id, ...rest].join('/'), search };
+  const to = Object.hasOwn(RENAMED, first) ? RENAMED[first]! : undefined;
+  return to === undefined ? { pathname, search } : { pathname: [to, ...(id === undefined ? [] : [id]), ...rest].join('/'), search };
 }
 
 function moved(pathname: string, query: URLSearchParams, without: string): Place {
