@@ -69,10 +69,10 @@ test('agents are listed with what they wait for', async () => {
     const waiting = agents[1].barrier('step', 60_000).catch(() => {});
     await row(1).filter({ hasText: 'waiting for barrier step' }).waitFor();
     await picture(seen, 'agents');
-    await seen.page.getByRole('link', { name: /^Events/ }).click();
+    await seen.navigate('Explore', 'Events');
     await seen.at('events-row').first().waitFor();
     await picture(seen, 'events');
-    assert.match(seen.page.url(), /\/events\?cluster=train$/);
+    assert.match(seen.page.url(), /\/explore\/events\?cluster=train$/);
     await seen.page.goBack();
     await row(0).waitFor();
     assert.deepEqual(seen.faults, []);

@@ -114,7 +114,7 @@ test('a search on one page does not filter another', async () => {
   await seen.page.locator('.find input').fill('worker:1');
   await seen.at('task-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
   await seen.page.waitForURL(/\?q=worker/);
-  await seen.page.locator('.rail a', { hasText: 'Events' }).click();
+  await seen.navigate('Explore', 'Events');
   assert.equal(await seen.page.locator('.find input').inputValue(), '');
   await seen.page.goBack();
   assert.equal(await seen.page.locator('.find input').inputValue(), 'worker:1');
@@ -140,10 +140,10 @@ test('ended jobs are not requested again', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('finding the job with the most memory takes one click', async () => {
+test('finding the job with the most memory takes two clicks', async () => {
   const id = await cluster.submitAll('the large one', [{ function: 'muster.echo', args: ['x'.repeat(300_000)] }]);
   const { seen, click, clicks } = await visitor();
-  await click(seen.page.locator('.rail a', { hasText: 'Remote values' }));
+  await seen.navigate('Explore', 'Remote values', click);
   await seen.at('holder').first().waitFor();
   assert.equal(await seen.at('holder').first().getAttribute('data-job'), id);
   await seen.page.locator('[data-testid="holder"] b', { hasText: '300 KB' }).waitFor();
@@ -183,7 +183,7 @@ test('machines are shown with the tasks and link to their workers', async () => 
   const row = seen.at('machines', ' [data-machine="worker:1"]');
   await row.filter({ hasText: / of .*% of / }).waitFor();
   await click(row.locator('a'));
-  await seen.page.waitForURL(/workers\/worker(:|%3A)1/);
+  await seen.page.waitForURL(/fleet\/worker(:|%3A)1/);
   await seen.at('machines', ' [data-machine="worker:1"] path[d^="M"]').first().waitFor({ state: 'attached' });
   assert.equal(clicks(), 1);
 });

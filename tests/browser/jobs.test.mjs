@@ -25,10 +25,10 @@ test('the URL names the job, and back and forward navigate between jobs', async 
   const seen = await open(`/runs/${older}`);
   await shows(seen, older, 'the older one');
 
-  await seen.page.locator('.rail a', { hasText: 'Jobs' }).click();
+  await seen.navigate('Work');
   await seen.at('jobs-row', `[data-job="${newer}"]`).locator('a').click();
   await shows(seen, newer, 'the newer one');
-  assert.equal(seen.page.url(), `${cluster.url}/jobs/${newer}`);
+  assert.equal(seen.page.url(), `${cluster.url}/runs/${newer}`);
   await seen.at('closures-row').locator('a').first().click();
   await seen.page.waitForURL(/closures\/cl_/);
   await seen.at('closure').waitFor();
@@ -50,7 +50,7 @@ test('a link on the overview opens the job', async () => {
   const seen = await open();
   await seen.at('job-row', `[data-job="${id}"] a`).click();
   await shows(seen, id, 'linked');
-  assert.equal(seen.page.url(), `${cluster.url}/jobs/${id}`);
+  assert.equal(seen.page.url(), `${cluster.url}/runs/${id}`);
 });
 
 test('a job page starts with durations by function and worker', async () => {
@@ -106,14 +106,14 @@ test('an unknown job is reported', async () => {
   await cluster.forget(id);
   await seen.page.reload();
   await seen.reads('no-job', `${id} has ended and was removed`);
-  await seen.page.goto(`${cluster.url}/jobs/job_00000000000f4240`);
+  await seen.page.goto(`${cluster.url}/runs/job_00000000000f4240`);
   await seen.reads('no-job', 'there is no job_00000000000f4240');
-  await seen.page.goto(`${cluster.url}/jobs/%3Cb%3E%25`);
+  await seen.page.goto(`${cluster.url}/runs/%3Cb%3E%25`);
   await seen.reads('no-job', "there is no job '<b>%'");
   assert.equal(await seen.page.locator('#log').count(), 0);
   await seen.at('no-job').locator('a').click();
   await seen.at('jobs-row').first().waitFor();
-  assert.equal(seen.page.url(), `${cluster.url}/jobs`);
+  assert.equal(seen.page.url(), `${cluster.url}/work`);
 });
 
 test('no claims are shown before data arrives', async () => {

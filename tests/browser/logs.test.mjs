@@ -96,7 +96,7 @@ test('a found closure opens with a filtered log, and a saved search is in the pa
   await seen.page.keyboard.type('needle');
   await seen.at('palette-row', '[data-kind="saved filter"]').waitFor();
   await seen.at('palette-row', '[data-kind="logs"]').click();
-  await seen.page.waitForURL(/\/logs\?q=needle$/);
+  await seen.page.waitForURL(/\/explore\?q=needle$/);
   await finds(seen, '[data-closure]', 2);
 });
 

@@ -28,6 +28,12 @@ export class WatchedPage {
     return watched;
   }
 
+  /** Opens a page from the navigation: an entry of the rail and, if needed, one of its tabs. */
+  async navigate(entry, tab, click = (locator) => locator.click()) {
+    await click(this.page.locator('.rail a', { hasText: entry }));
+    if (tab) await click(this.page.locator('.tabs a', { hasText: tab }));
+  }
+
   at(id, more = '') {
     return this.page.locator(`[data-testid="${id}"]${more}`);
   }

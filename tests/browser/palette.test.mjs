@@ -34,7 +34,7 @@ test('the palette opens jobs, workers, keys, pages and actions from any page', a
   await find(seen, 'config/');
   await seen.at('palette-row', '[data-kind="key"]').waitFor();
   await seen.page.keyboard.press('Enter');
-  await seen.page.waitForURL(/\/kv\?.*key=config/);
+  await seen.page.waitForURL(/\/agreement\/keys\?.*key=config/);
   await seen.page.goto(`${cluster.url}/kv`);
   await seen.reads('conn-state', /live/i);
   await find(seen, 'nightly');
@@ -44,7 +44,7 @@ test('the palette opens jobs, workers, keys, pages and actions from any page', a
   await find(seen, 'worker:1');
   await seen.at('palette-row', '[data-kind="worker"]').waitFor();
   await seen.page.keyboard.press('Enter');
-  await seen.page.waitForURL(/\/workers\/worker/);
+  await seen.page.waitForURL(/\/fleet\/worker/);
   await find(seen, 'task stream');
   await seen.page.keyboard.press('Enter');
   await seen.page.waitForURL(/\/stream/);
@@ -70,8 +70,8 @@ test('the chosen cluster is kept across pages', async () => {
   const seen = await visitor('/');
   await seen.at('cluster-choice', '[data-cluster="train"]').click();
   await seen.page.waitForURL(/cluster=train/);
-  for (const name of ['Key-values', 'Tasks', 'Overview']) {
-    await seen.page.locator('.rail a', { hasText: name }).click();
+  for (const [entry, tab] of [['Agreement', 'Key-values'], ['Fleet'], ['Now']]) {
+    await seen.navigate(entry, tab);
     await seen.at('cluster-switch', '[data-cluster="train"]').waitFor();
   }
   await seen.at('cluster-choice', '[data-cluster=""]').click();
@@ -89,7 +89,7 @@ test('dismissed alerts stay hidden after a reload and can be shown again', async
   await item.locator('[data-testid=seen]').click();
   await seen.at('show-seen').waitFor({ state: 'detached' });
   await item.locator('[data-testid=attention-deed]').click();
-  await seen.page.waitForURL(/\/jobs/);
+  await seen.page.waitForURL(/\/work/);
 });
 
 test('alerts can be retried and explained in place', async () => {
@@ -136,7 +136,7 @@ test('the palette finds hosts and the closures of the open job', async () => {
   await seen.at('palette').waitFor({ state: 'detached' });
   await find(seen, hostname().slice(0, 6));
   await seen.at('palette-row', '[data-kind="host"]').click();
-  await seen.page.waitForURL(/\/tasks\?q=/);
+  await seen.page.waitForURL(/\/fleet\?q=/);
 });
 
 test('an empty page links to clusters with content', async () => {
@@ -153,10 +153,10 @@ test('a saved filter is found in the palette and on its page', async () => {
   await find(seen, 'saved failed');
   await seen.at('palette-row', '[data-kind="saved filter"]').waitFor();
   await seen.page.keyboard.press('Enter');
-  await seen.page.waitForURL(/\/jobs\?state=FAILED/);
+  await seen.page.waitForURL(/\/work\?state=FAILED/);
   await seen.at('clear-filters').click();
   await seen.at('saved-here').locator('a').click();
-  await seen.page.waitForURL(/\/jobs\?state=FAILED/);
+  await seen.page.waitForURL(/\/work\?state=FAILED/);
 });
 
 test('times show their zone, and the choice of UTC is kept', async () => {
@@ -188,7 +188,7 @@ test('a phone layout has one bar, a menu, and names next to values', async () =>
   await seen.at('task-row').first().waitFor();
   assert.match(await seen.at('task-row').first().locator('[data-title]').first().evaluate((cell) => getComputedStyle(cell, '::before').content), /Running/);
   await seen.at('menu').click();
-  await seen.page.locator('.rail a', { hasText: 'Jobs' }).click();
-  await seen.page.waitForURL(/\/jobs/);
-  assert.equal(await seen.page.locator('.rail a', { hasText: 'Jobs' }).isVisible(), false, 'the menu has closed');
+  await seen.navigate('Work');
+  await seen.page.waitForURL(/\/work/);
+  assert.equal(await seen.page.locator('.rail a', { hasText: 'Work' }).isVisible(), false, 'the menu has closed');
 });

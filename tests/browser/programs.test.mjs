@@ -39,7 +39,7 @@ test('an empty list explains how to launch; a waiting program shows why and is c
   await inState(seen, 'CANCELLED');
   assert.equal(await seen.at('stop-program').count(), 0);
   await confirm(seen, 'forget-program');
-  await seen.page.waitForURL(/\/programs$/);
+  await seen.page.waitForURL(/\/work\/programs$/);
 });
 
 test('ranks are reachable by keys, logs are followed, and a restart adds an attempt', async () => {

@@ -75,7 +75,7 @@ test('navigation, filter, rows and REST count the same failed jobs', async () =>
   assert.equal(jobs.length, failed);
   const list = await open('/work?state=FAILED');
   await list.at('state-FAILED').filter({ hasText: new RegExp(`^failed ${failed}$`) }).waitFor();
-  await list.at('rail-failed-jobs').filter({ hasText: new RegExp(`^${failed}$`) }).waitFor();
+  await list.at('rail-failed').filter({ hasText: new RegExp(`^${failed}$`) }).waitFor();
   await list.at('jobs-row', '[data-state="FAILED"]').nth(failed - 1).waitFor();
   assert.equal(await list.at('jobs-row').count(), failed);
 

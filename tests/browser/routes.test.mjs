@@ -120,5 +120,5 @@ for (const [name, path] of Object.entries(ROUTES))
       await seen.page.context().close();
     }
     assert.equal(titles.size, 1);
-    assert.equal(/^Overview/.test([...titles][0]), name === 'overview');
+    assert.equal(/^Now/.test([...titles][0]), name === 'overview');
   });

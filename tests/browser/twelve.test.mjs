@@ -36,7 +36,7 @@ async function visitor(most, options) {
     ++clicks;
     assert.ok(clicks <= most, `${clicks} clicks are more than ${most}`);
   };
-  const rail = (name) => click(seen.page.locator('.rail a', { hasText: name }));
+  const rail = (entry, tab) => seen.navigate(entry, tab, click);
   const alert = (kind, about) => seen.at('attention-item', `[data-kind="${kind}"]`).filter({ hasText: about }).first();
   return { seen, click, rail, alert };
 }
@@ -63,7 +63,7 @@ test('3. finding what a worker ran at a given time takes three clicks', async ()
   const { closures } = await cluster.get(`/api/v1/jobs/${id}/closures`);
   const { started_ms: at, worker } = closures[0].attempts[0];
   const { seen, rail } = await visitor(3);
-  await rail('Task stream');
+  await rail('Explore', 'Task stream');
   await seen.at('zone-UTC').waitFor();
   const clock = await seen.page.evaluate((ms) => new Date(ms).toTimeString().slice(0, 8), at);
   await seen.at('stream-at').fill(clock);
@@ -73,11 +73,11 @@ test('3. finding what a worker ran at a given time takes three clicks', async ()
   await seen.page.locator('#visible-rows, [data-testid$="-row"]').filter({ hasText: worker }).filter({ hasText: 'muster.sleep' }).first().waitFor();
 });
 
-test('4. finding the largest value takes two clicks', async () => {
+test('4. finding the largest value takes three clicks', async () => {
   const blob = await cluster.putBlob(Buffer.alloc(3_000_000, 7));
   await cluster.submitAll('large', [{ function: 'muster.echo', args: [{ $blob: blob, bytes: 3_000_000 }] }, { function: 'muster.echo', args: ['x'.repeat(500_000)] }]);
-  const { seen, click, rail } = await visitor(2);
-  await rail('Remote values');
+  const { seen, click, rail } = await visitor(3);
+  await rail('Explore', 'Remote values');
   await seen.at('values-row').first().waitFor();
   await click(seen.at('sort-size'));
   await seen.page.waitForURL(/sort=size&order=desc/);
@@ -97,7 +97,7 @@ test('5. finding the missing tasks of a barrier takes two clicks', async () => {
 
 test('6. finding the straggler takes two clicks', async () => {
   const { seen, click, rail } = await visitor(2);
-  await rail('Stragglers');
+  await rail('Agreement', 'Stragglers');
   await click(seen.at('elsewhere').first().locator('button', { hasText: 'train (3)' }));
   await seen.reads('verdict', /worker:2.* arrived last/);
 });
@@ -126,7 +126,7 @@ test('8. cordoning and uncordoning a worker takes three clicks', async () => {
 
 test('9. a shared link shows the same view', async () => {
   const { seen, rail } = await visitor(1);
-  await rail('Jobs');
+  await rail('Work');
   await seen.at('state-FAILED').click();
   await seen.reads('count-line', /match/);
   const other = await open(seen.page.url().slice(cluster.url.length));
@@ -145,10 +145,10 @@ test('10. the dashboard recovers from a server restart without a click', async (
   await seen.counts('key-tasks', 2);
 });
 
-test('11. downloading a trace takes two clicks', async () => {
+test('11. downloading a trace takes three clicks', async () => {
   await cluster.submitAll('traced', [{ function: 'muster.sleep', args: [20] }]);
-  const { seen, click, rail } = await visitor(2);
-  await rail('Task stream');
+  const { seen, click, rail } = await visitor(3);
+  await rail('Explore', 'Task stream');
   const link = seen.page.locator('#stream a[download]');
   const [download] = await Promise.all([seen.page.waitForEvent('download'), click(link)]);
   const { traceEvents } = JSON.parse(await readFile(await download.path(), 'utf8'));
