@@ -74,6 +74,7 @@ test('agents are listed with what they wait for', async () => {
     await picture(seen, 'events');
     assert.match(seen.page.url(), /\/explore\/events\?cluster=train$/);
     await seen.page.goBack();
+    await seen.page.goBack();
     await row(0).waitFor();
     assert.deepEqual(seen.faults, []);
     for (const agent of agents) agent.end();

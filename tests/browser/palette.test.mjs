@@ -89,7 +89,7 @@ test('dismissed alerts stay hidden after a reload and can be shown again', async
   await item.locator('[data-testid=seen]').click();
   await seen.at('show-seen').waitFor({ state: 'detached' });
   await item.locator('[data-testid=attention-deed]').click();
-  await seen.page.waitForURL(/\/work/);
+  await seen.page.waitForURL(/\/runs/);
 });
 
 test('alerts can be retried and explained in place', async () => {

@@ -95,8 +95,8 @@ test('5. finding the missing tasks of a barrier takes two clicks', async () => {
   await Promise.all(waits);
 });
 
-test('6. finding the straggler takes two clicks', async () => {
-  const { seen, click, rail } = await visitor(2);
+test('6. finding the straggler takes three clicks', async () => {
+  const { seen, click, rail } = await visitor(3);
   await rail('Agreement', 'Stragglers');
   await click(seen.at('elsewhere').first().locator('button', { hasText: 'train (3)' }));
   await seen.reads('verdict', /worker:2.* arrived last/);
