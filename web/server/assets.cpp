@@ -124,8 +124,9 @@ bool is_page_route(std::string_view path) {
   static constexpr std::array<std::string_view, 8> pages = {
       "agreement", "closures", "explore", "fleet", "now", "queue", "runs", "work"};
   static constexpr std::array<std::string_view, 17> old_pages = {
-      "about", "barriers", "events", "functions", "gangs", "jobs", "kv", "logs", "objects",
-      "per-worker", "programs", "sessions", "stragglers", "stream", "tasks", "values", "workers"};
+      "about",      "barriers", "events",  "functions",  "gangs",    "jobs",
+      "kv",         "logs",     "objects", "per-worker", "programs", "sessions",
+      "stragglers", "stream",   "tasks",   "values",     "workers"};
   if (path == "/" || path == "/index.html") return true;
   path.remove_prefix(1);
   auto const first = path.substr(0, std::min(path.find('/'), path.size()));
