@@ -9,7 +9,6 @@ test('each path has its page', () => {
     ['/fleet', '/fleet'],
     ['/fleet/worker:3', '/fleet/*'],
     ['/work', '/work'],
-    ['/work/', '/work'],
     ['/work/programs', '/work/programs'],
     ['/runs/job_1', '/runs/*'],
     ['/runs/job_1/', '/runs/*'],
