@@ -189,6 +189,6 @@ test('a phone layout has one bar, a menu, and names next to values', async () =>
   assert.match(await seen.at('task-row').first().locator('[data-title]').first().evaluate((cell) => getComputedStyle(cell, '::before').content), /Running/);
   await seen.at('menu').click();
   await seen.navigate('Work');
-  await seen.page.waitForURL(/\/work/);
+  await seen.page.waitForURL(/\/work\b/);
   assert.equal(await seen.page.locator('.rail a', { hasText: 'Work' }).isVisible(), false, 'the menu has closed');
 });
