@@ -20,7 +20,7 @@ async function confirm(seen, deed) {
 }
 
 test('an empty list explains how to launch; a waiting program shows why and is cancelled', async () => {
-  const seen = await visitor('/work/programs');
+  const seen = await visitor('/programs');
   await seen.page.locator('#programs', { hasText: 'muster launch --tasks 2' }).waitFor();
   const id = await cluster.program({ name: 'waits', command: ['true'], tasks: { worker: 2 } });
   await seen.at('programs-row', `[data-program="${id}"][data-state="PENDING"]`).waitFor();
@@ -39,7 +39,7 @@ test('an empty list explains how to launch; a waiting program shows why and is c
   await inState(seen, 'CANCELLED');
   assert.equal(await seen.at('stop-program').count(), 0);
   await confirm(seen, 'forget-program');
-  await seen.page.waitForURL(/\/work\/programs$/);
+  await seen.page.waitForURL(/\/programs$/);
 });
 
 test('ranks are reachable by keys, logs are followed, and a restart adds an attempt', async () => {

@@ -68,7 +68,7 @@ const ROUTES = {
   job: () => `/runs/${ids.job}`,
   'failed closure': () => `/closures/${ids.failed}`,
   'waiting closure': () => `/closures/${ids.waits}`,
-  programs: () => '/work/programs',
+  programs: () => '/programs',
   'waiting program': () => `/runs/${ids.program}`,
   'failed program': () => `/runs/${ids.broken}?rank=1`,
   'ranks as a list': () => `/runs/${ids.broken}?ranks=list`,
@@ -76,7 +76,7 @@ const ROUTES = {
   'per-worker': () => '/explore/per-worker',
   objects: () => '/explore/objects',
   gangs: () => '/queue',
-  sessions: () => '/work/sessions',
+  sessions: () => '/sessions',
   kv: () => `/agreement/keys?cluster=train&key=${encodeURIComponent(ids.key)}`,
   'closure that there is not': () => '/closures/cl_00000000000f4240',
 };

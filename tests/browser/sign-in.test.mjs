@@ -87,7 +87,7 @@ test('a token bound to a cluster opens the dashboard of that cluster', async () 
     await seen.at('sign-out').waitFor();
     seen.mayRefuse = undefined;
     await seen.page.locator('.brand').filter({ hasText: 'train' }).waitFor();
-    for (const path of ['/', '/fleet', '/work', '/explore/stream', '/explore/values', '/work/sessions', '/queue', '/agreement', '/explore/events']) {
+    for (const path of ['/', '/fleet', '/work', '/explore/stream', '/explore/values', '/sessions', '/queue', '/agreement', '/explore/events']) {
       await seen.page.goto(`${server.url}${path}`);
       await seen.at('sign-out').waitFor();
       await seen.page.waitForLoadState('networkidle');

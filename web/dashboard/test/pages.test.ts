@@ -9,7 +9,7 @@ test('each path has its page', () => {
     ['/fleet', '/fleet'],
     ['/fleet/worker:3', '/fleet/*'],
     ['/work', '/work'],
-    ['/work/programs', '/work/programs'],
+    ['/programs', '/programs'],
     ['/runs/job_1', '/runs/*'],
     ['/runs/job_1/', '/runs/*'],
     ['/runs/job_1/graph', '/runs/*/graph'],
@@ -35,7 +35,7 @@ test('the path names the subject of the page', () => {
   assert.equal(subjectOf('/fleet/worker%3A3'), 'worker:3');
   assert.equal(subjectOf('/fleet/a%2Fb:3'), 'a/b:3');
   assert.equal(subjectOf('/work'), '');
-  assert.equal(subjectOf('/work/programs'), '');
+  assert.equal(subjectOf('/programs'), '');
 });
 
 test('old URLs are redirected', () => {
@@ -51,9 +51,9 @@ test('old URLs are redirected', () => {
     ['/jobs', '/work'],
     ['/jobs/job_1', '/runs/job_1'],
     ['/jobs/job_1/graph', '/runs/job_1/graph'],
-    ['/programs', '/work/programs'],
+    ['/programs', '/programs'],
     ['/programs/prog_1', '/runs/prog_1'],
-    ['/sessions', '/work/sessions'],
+    ['/sessions', '/sessions'],
     ['/gangs', '/queue'],
     ['/barriers', '/agreement'],
     ['/stragglers', '/agreement/stragglers'],
@@ -76,7 +76,7 @@ test('old URLs are redirected', () => {
   assert.equal(to('/jobs', '?job=job_1&closure=cl_1'), '/runs/job_1?closure=cl_1');
   assert.equal(to('/jobs', '?state=RUNNING&cluster=a'), '/work?state=UNFINISHED&cluster=a');
   assert.equal(to('/jobs/job_1', '?state=RUNNING'), '/runs/job_1?state=RUNNING');
-  assert.equal(to('/sessions', '?state=RUNNING'), '/work/sessions?state=RUNNING');
+  assert.equal(to('/sessions', '?state=RUNNING'), '/sessions?state=RUNNING');
   assert.equal(to('/tasks', '?q=a'), '/fleet?q=a');
   assert.equal(to('/jobs/%zz', '?closure=%zz'), '/closures/%25zz?job=%25zz');
 });

@@ -155,7 +155,7 @@ function Deeds({ p }: { p: ProgramView }) {
           danger
           run={async () => {
             await send('DELETE', api(path));
-            go(address('/work/programs'));
+            go(address('/programs'));
           }}
           done={`${p.name} was deleted.`}
         >
