@@ -81,6 +81,7 @@ void add_top(CLI::App& app, choice& chosen);
 void add_completion(CLI::App& app, choice& chosen);
 void add_man(CLI::App& app, choice& chosen);
 void add_functions(CLI::App& app, choice& chosen);
+void add_queue(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
 /// Parses NAME=VALUE pairs.

@@ -47,9 +47,10 @@ void add_verbs(CLI::App& app, choice& chosen) {
        {verb_group{
             "Start",
             {add_serve, add_worker, add_run, add_launch, add_task_launcher, add_stack_reader}},
-        verb_group{"Run",
-                   {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
-                    add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
+        verb_group{
+            "Run",
+            {add_submit, add_jobs, add_queue, add_fetch, add_logs, add_explain, add_cancel,
+             add_retry, add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
         verb_group{"Inspect",
                    {add_tasks, add_top, add_stacks, add_events, add_history, add_trace,
                     add_postmortem, add_doctor}},

@@ -178,6 +178,7 @@ void history_keeper::begin() {
   reader_.start(*store_);
   if (engine_.config.is_read_only()) return;
   keeps_ = true;
+  events_kept_ = engine_.events().last();  // the next event is new and must be stored
   if (auto const last = store_->newest(); last != core::time_point{})
     engine_.add_log_event(
         {core::coordination::severity::info,
@@ -186,7 +187,6 @@ void history_keeper::begin() {
          {},
          "the server was restarted; the previous process last wrote its history " +
              in_words(engine_.clock.now() - last) + " ago"});
-  events_kept_ = engine_.events().last();
   machines_kept_ = engine_.clock.now();
   for (auto const c : coordination_.state().ids())
     if (auto const& past = coordination_.state().past(c); !past.empty())

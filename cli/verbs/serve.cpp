@@ -8,6 +8,7 @@
 #include "app/app.hpp"
 #include "app/logging.hpp"
 #include "app/supervisor.hpp"
+#include "base/base_path.hpp"
 #include "base/text.hpp"
 #include "cli/cluster_flag.hpp"
 #include "cli/command.hpp"
@@ -76,6 +77,18 @@ void add_pages(CLI::App& verb, web::web_options& o) {
   add_value(verb, "--allowed-host", o.allowed_hosts, "NAME", "Accept this name in Host headers");
   add_value(verb, "--allowed-origin", o.allowed_origins, "ORIGIN",
             "Allow pages of this origin to change state");
+  add_read(verb, "--base-path", "PATH",
+           "Path under which a reverse proxy publishes this server, such as /muster/",
+           [&o](std::string path) {
+             while (path.ends_with('/')) path.pop_back();
+             if (!is_base_path(path))
+               throw CLI::ValidationError(
+                   "--base-path",
+                   "expected a path such as /muster/, of letters, digits, '-', '_' "
+                   "and '.', at most " +
+                       std::to_string(base_path_bytes_max) + " bytes");
+             o.base_path = std::move(path);
+           });
   add_value(verb, "--docs-dir", o.docs_dir, "DIR",
             "Serve the documentation site in this directory at /docs/ (default: the site that was "
             "installed with this program)");
@@ -337,6 +350,7 @@ constexpr std::pair<char const*, char const*> groups[] = {{"--grpc", "Network"},
                                                           {"--torch", "Network"},
                                                           {"--allowed-host", "Network"},
                                                           {"--allowed-origin", "Network"},
+                                                          {"--base-path", "Network"},
                                                           {"--data-dir", "Storage"},
                                                           {"--store", "Storage"},
                                                           {"--history-dir", "Storage"},

@@ -185,7 +185,7 @@ class Scenario:
         return len(self.ask("listTasks", cluster="default", query={"state": state}, keep=False)["tasks"])
 
     def server_state(self) -> None:
-        for id in ("livez", "readyz", "healthz", "metrics", "getVersion", "getOpenapi", "getOpenapiV1"):
+        for id in ("livez", "readyz", "healthz", "metrics", "getServerHealth", "getVersion", "getOpenapi", "getOpenapiV1"):
             self.ask(id)
 
     def jobs(self) -> None:
@@ -197,6 +197,7 @@ class Scenario:
             self.ask(id, id=job)
         self.ask("listResults", id=job, query={"limit": 1})
         self.ask("listJobs", query={"state": "SUCCEEDED", "q": "night"})
+        self.ask("listWork", query={"kind": "job", "state": "SUCCEEDED"})
         logged = self.submit([{"function": "muster.exec", "args": [["sh", "-c", "echo loaded; echo done"]]}], name="print")["id"]
         self.ask("joinJob", id=logged, query={"timeout": "30s"}, keep=False)
         until(lambda: len(self.ask("listJobLogs", id=logged, query={"tail": 2})["lines"]) == 2)
@@ -210,6 +211,7 @@ class Scenario:
         waiting = self.submit([*gang, {"function": "muster.echo", "options": {"resources": {"gpu": 1}}}], name="large")["id"]
         self.ask("listGangs")
         self.ask("listWishes")
+        self.ask("listQueue")
         self.ask("cancelJob", id=waiting)
         self.ask("deleteJob", id=waiting)
 
@@ -367,6 +369,7 @@ class Scenario:
         self.ask("uncordonTask", **task)
         self.ask("getTaskHistory", **task)
         self.ask("listMachines", query={"limit": 1})
+        self.ask("listHosts", query={"limit": 1})
 
     def history(self) -> None:
         self.ask("listEvents", query={"limit": 2})

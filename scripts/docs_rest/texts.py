@@ -41,6 +41,13 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Lists the jobs and sessions of a cluster, newest first. `counts` contains the total number in each state.",
         (),
     ),
+    "listWork": (
+        "List jobs, sessions and programs",
+        "Lists all runs of a cluster together. `facets` contains the number of runs by kind, state, user and label; each facet ignores the "
+        "filter of the same facet. `matching` counts the runs on all pages. A request reads each run of the cluster once, at most about "
+        "31,000.",
+        (),
+    ),
     "getJob": ("Get a job", "", ()),
     "joinJob": ("Wait for a job", "Responds when the job has ended (`done` is true) or when `timeout` expires.", (_LONG,)),
     "streamResults": (
@@ -77,6 +84,15 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "getJobTrace": ("Get the trace of a job", "Returns trace events for Perfetto or Chrome, with one process for each host.", ()),
     "listGangs": ("List waiting gangs", "Lists waiting gangs, oldest first, with the reason why each gang waits.", ()),
     "listWishes": ("List pending demand", "Lists requirements of queued closures that no connected worker satisfies.", ()),
+    "listQueue": (
+        "List the queue",
+        "Lists waiting closures, gangs and programs in the order in which they start, with the reason why they wait. "
+        "Closures with the same function, needs and priority are one entry. The order is an estimate, because jobs take "
+        "turns. An entry without `position` cannot run on the connected workers. The cost does not depend on the number "
+        "of closures. The server examines at most 20,000 queues, 1,000 gangs and 100 programs; `complete` is false if "
+        "there are more. The queue changes between two pages.",
+        (),
+    ),
     "listPastJobs": (
         "List past jobs",
         "Lists ended jobs and sessions, including removed jobs and sessions, oldest first.",
@@ -265,6 +281,12 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Returns CPU, memory, GPUs, network and disks of the server and of workers.",
         ("409 a time is given, but the server does not store history", *_PAST),
     ),
+    "listHosts": (
+        "List hosts",
+        "Returns the hosts of workers, with the machine's figures and the workers of each host. `slowness` compares a worker "
+        "with the median of the workers.",
+        (),
+    ),
     # barriers
     "listBarriers": ("List barriers", "Lists running barriers first, then ended barriers, newest first.", ()),
     "getBarrier": ("Get a barrier", "Returns the tasks that have arrived, with their arrival times, and the missing tasks.", ()),
@@ -357,6 +379,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     # server
     "getOverview": ("Get the overview", "Returns key figures of the server or of one cluster.", ()),
     "listAttention": ("List alerts", "Lists one alert for each cause. An alert is removed when its cause has ended.", ()),
+    "getServerHealth": ("Get the health of the server", "Durations in `_us` are microseconds, and cover the last minute.", ()),
     "getVersion": ("Get the version", "", ()),
     "readyz": (
         "Check readiness",
@@ -419,6 +442,10 @@ PARAMETERS: dict[str, str] = {
     "severity": "only this severity",
     "text": "substring of a line, at most 256 bytes; default: all lines",
     "ignore_case": "`true`: ignore the case of a to z",
+    "user": "only runs submitted with these token ids, separated by commas; `-`: without a token",
+    "label": "only runs with these labels of the metadata, separated by commas, for example `team=ml` or `team`",
+    "since_ms": "start of the time range, Unix ms",
+    "until_ms": "end of the time range, Unix ms",
     "span": "time span: `5m` (default), `1h` or `24h`",
     "steps": "maximum number of points with `from_ms` or `to_ms`; default 300",
     "tasks": "only these tasks, for example `worker:0,worker:3`; at most 100",
@@ -441,7 +468,10 @@ OPERATION_PARAMETERS: dict[str, dict[str, str]] = {
     "streamResults": {"wait": "`true`: send each line when its closure has ended"},
     "getKey": {"timeout": "maximum time to wait for the key, at most 10 min; default: no wait"},
     "waitAtBarrier": {"task": "required: task to join as, for example `worker:3`"},
-    "listEvents": {"after": "only events with a number greater than this value; default: the newest events"},
+    "listEvents": {
+        "kind": "only events of this kind",
+        "after": "only events with a number greater than this value; default: the newest events",
+    },
     "getStream": {
         "after": "value of `next` in the previous answer",
         "limit": "maximum number of bars; default 50,000",
@@ -466,6 +496,15 @@ OPERATION_PARAMETERS: dict[str, dict[str, str]] = {
         "job": "only values of this job or session",
         "sort": "`age` (default) or `size`",
         "page_token": "`next_page_token` of the previous page, even if that page was empty",
+    },
+    "listWork": {
+        "kind": "only these kinds, separated by commas: job, session, program",
+        "state": "only these states of a job or program, separated by commas; UNFINISHED combines all states before the end",
+        "since_ms": "only runs created at this time or later, Unix ms",
+        "until_ms": "only runs created by this time, Unix ms",
+        "q": "substring of the name or id; case is ignored",
+        "sort": "`created` (default), `ended`, `duration`, `failed` or `name`",
+        "order": "`desc` (default) or `asc`",
     },
     "listJobs": {"state": "only this state; UNFINISHED is QUEUED or RUNNING"},
     "getClosure": {"job": "session of the closure; needed if only a summary of the closure is stored"},

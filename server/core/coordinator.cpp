@@ -268,6 +268,10 @@ function_queries const& coordinator::functions() const {
   return state_->ask.functions;
 }
 
+queue_queries const& coordinator::queue() const {
+  return state_->ask.queue;
+}
+
 config const& coordinator::configuration() const {
   return state_->step.config;
 }

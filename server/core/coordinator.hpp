@@ -31,6 +31,7 @@ class worker_queries;
 class value_queries;
 class per_worker_queries;
 class function_queries;
+class queue_queries;
 namespace programs {
 class controller;
 }
@@ -116,6 +117,7 @@ class coordinator {
   value_queries const& values() const;
   per_worker_queries const& per_worker() const;
   function_queries const& functions() const;
+  queue_queries const& queue() const;
   programs::controller const& programs() const;
   overview_view overview(time_point now) const;
 

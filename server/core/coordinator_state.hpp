@@ -20,6 +20,7 @@
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/explainer.hpp"
 #include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/queue_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -61,9 +62,10 @@ struct coordinator::state : engine_state {
     value_queries values;
     per_worker_queries per_worker;
     function_queries functions;
-  } const ask{{*this, texts},        {*this, texts, keeping, why},
-              worker_queries(*this), value_queries(*this),
-              {*this, texts},        function_queries(*this)};
+    queue_queries queue;
+  } const ask{
+      {*this, texts}, {*this, texts, keeping, why}, worker_queries(*this), value_queries(*this),
+      {*this, texts}, function_queries(*this),      {*this, why}};
 
   time_point due = never;  // time of the next tick
 

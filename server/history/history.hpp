@@ -3,7 +3,7 @@
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
-//                                          └─► metrics, jobs, log
+//                                          └─► metrics, jobs, log, workers
 //
 // The history can contain changes that are not durable yet, so its views must wait for durability
 // like the core's views. Owned by a cluster's hub; used only on the engine thread.
@@ -18,6 +18,7 @@
 #include "server/history/metrics/program_meter.hpp"
 #include "server/history/names.hpp"
 #include "server/history/rows/session_rows.hpp"
+#include "server/history/workers/worker_durations.hpp"
 
 namespace muster::history {
 
@@ -40,6 +41,7 @@ class history {
     rows_.fold(fx.changes);
     jobs_.fold(fx.changes);
     times_.fold(fx.changes, names_);
+    durations_.fold(fx.changes, names_, now);
     log_.fold(fx.changes, now);
     meter_.fold(fx, now);
     programs_.fold(fx.changes);
@@ -52,6 +54,7 @@ class history {
     auto const ended = v.started + v.lasted;
     v.function = s.function.name.empty() ? several_functions : names_.of(s.function, ended);
     activity_.restore(s.lane, v);
+    durations_.restore(s.lane, v);
   }
 
   names const& named() const { return names_; }
@@ -59,6 +62,7 @@ class history {
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
   job_times const& times() const { return times_; }
+  worker_durations& durations() { return durations_; }
   std::vector<session_id> take_ended_jobs() { return jobs_.take_ended(); }
   log_events const& log() const { return log_; }
   closure_metrics const& metrics() const { return meter_.metrics(); }
@@ -77,6 +81,7 @@ class history {
   session_rows rows_;
   job_lists jobs_;
   job_times times_;
+  worker_durations durations_;
   closure_meter meter_;
   program_meter programs_;
   log_events log_;

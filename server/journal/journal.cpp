@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/disk/sync_times.hpp"
+
 namespace muster::server::journal {
 
 namespace {
@@ -109,7 +111,10 @@ void journal::run() {
     auto const upto = facts_.appended;
     auto const bytes = facts_.waiting_bytes;
     lock.unlock();
+    auto const begun = std::chrono::steady_clock::now();
     auto const written = store_->write(batch);
+    auto const ended = std::chrono::steady_clock::now();
+    sync_times().add(std::chrono::duration_cast<std::chrono::microseconds>(ended - begun), ended);
     lock.lock();
     writing_ = false;
     ++facts_.writes;

@@ -90,6 +90,10 @@ TEST_F(history_on_disk, is_there_after_kill_9) {
   EXPECT_TRUE(second.says("restored history="));
   EXPECT_EQ(events("job_failed"), failed);
   EXPECT_EQ(events("server_started").size(), 1u);
+  EXPECT_TRUE(await([&] {
+    auto const stored = c.get("/api/v1/events?kind=server_started&from_ms=1");
+    return stored.at("events").as_array().size() == 1;
+  })) << "the start itself is stored";
   EXPECT_TRUE(await([&] { return points() > 0; }));
   auto const now = c.get("/api/v1/samples").at("t").as_array();
   EXPECT_EQ(now.at(0), then.at(0)) << "charts begin at the same time";

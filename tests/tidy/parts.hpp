@@ -161,6 +161,7 @@ inline std::vector<part> const parts = {
       "web/http", "web/engine", "web/metrics", "web/alerts", "web/notices"}},
     {"web/rest",
      {"base",
+      "base/process/machine",
       "server/doctor",
       "server/history",
       "server/history/store",

@@ -1,5 +1,6 @@
 #include "web/server/assets.hpp"
 
+#include "base/base_path.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/web/fixture.hpp"
 #include "web/server/documentation.hpp"
@@ -146,6 +147,46 @@ TEST_F(assets, documentation_is_served_from_its_directory_alone) {
        {"/docs/none.html", "/docs/key.pem", "/docs/.hidden.html", "/docs/../index.html",
         "/docs/%2e%2e/index.html", "/docs//index.html", "/docs/./index.html", "/docs/large.txt"})
     EXPECT_EQ(fetch(path).status, 404u) << path;
+}
+
+TEST_F(assets, base_path_is_in_pages_redirects_and_locations) {
+  muster::test::temporary_directory const directory;
+  directory.write("manifest.json",
+                  R"([{"path":"/","file":"i.html","type":"text/html","immutable":false}])");
+  directory.write("i.html", "<a href=\"/x.js\" id=\"a\"><img src=\"/icon.svg\">");
+  web_options options;
+  options.dashboard_dir = directory.path();
+  options.docs_dir = directory.path();
+  options.base_path = "/a/muster";
+  start(options);
+  for (auto const* path : {"/", "/now", "/a/muster", "/a/muster/", "/a/muster/runs/job_1/graph"})
+    EXPECT_EQ(fetch(path).body,
+              "<a href=\"/a/muster/x.js\" id=\"a\"><img src=\"/a/muster/icon.svg\">")
+        << path;
+  EXPECT_EQ(fetch("/a/muster/docs").header("Location"), "/a/muster/docs/");
+  EXPECT_EQ(fetch("/a/muster/livez").status, 200u);
+  EXPECT_EQ(fetch("/livez").status, 200u) << "some proxies remove the prefix";
+  EXPECT_EQ(fetch("/a/musterlivez").status, 404u);
+  EXPECT_EQ(fetch("/a/muster/a/muster/livez").status, 404u) << "only one prefix is removed";
+  http_request submit;
+  submit.method = "POST";
+  submit.url = url("/a/muster/api/v1/jobs");
+  submit.headers.emplace_back("Content-Type", "application/json");
+  submit.body = R"({"closures":[{"function":"muster.noop"}]})";
+  auto const job = send(submit);
+  EXPECT_EQ(job.status, 201u) << job.body;
+  EXPECT_TRUE(job.header("Location").starts_with("/a/muster/api/v1/jobs/job_"))
+      << job.header("Location");
+  EXPECT_NE(fetch("/openapi.json").body.find(R"("servers":[{"url":"/a/muster"}])"),
+            std::string::npos);
+}
+
+TEST(base_path, is_a_plain_path_without_a_slash_at_the_end) {
+  for (auto const* good : {"", "/a", "/a/b-c_d.e", "/A9"}) EXPECT_TRUE(is_base_path(good)) << good;
+  for (auto const* bad : {"/", "a", "/a/", "//a", "/a//b", "/.", "/a/..", "/a b", "/\"", "/%41"})
+    EXPECT_FALSE(is_base_path(bad)) << bad;
+  EXPECT_TRUE(is_base_path("/" + std::string(base_path_bytes_max - 1, 'a')));
+  EXPECT_FALSE(is_base_path("/" + std::string(base_path_bytes_max, 'a')));
 }
 
 TEST_F(assets, server_without_documentation_says_how_to_get_it) {

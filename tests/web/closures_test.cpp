@@ -1,6 +1,8 @@
 #include <absl/strings/escaping.h>
 
+#include "base/text.hpp"
 #include "tests/web/fixture.hpp"
+#include "web/json/python_call.hpp"
 
 namespace muster::web::test {
 namespace {
@@ -65,6 +67,42 @@ TEST_F(closures, pickled_call_shows_the_argument_text_of_its_client) {
   EXPECT_EQ(text_of("MPY3" + said), "none");
   EXPECT_EQ(text_of(std::string("MPY2\xff\xff\xff\xffMPYR", 12)), "none");
   EXPECT_EQ(text_of("MPY2" + std::string(2000, 'x') + std::string("\xd0\7\0\0MPYR", 8)), "none");
+}
+
+TEST(python_value_text, is_at_the_end_of_a_pickle_or_in_a_reference) {
+  auto const of = [](std::string const& value, core::encoding e = core::encoding::json) {
+    return python_value_text(core::blob(value, e));
+  };
+  auto const described = [](std::string const& text) {
+    return "pickle." + text +
+           std::string{static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256),
+                       0, 0} +
+           "MPYR";
+  };
+  auto const pickled = [](std::string const& bytes) {
+    return R"({"$pickle":")" + base64(bytes) + R"("})";
+  };
+  auto const large = std::string(100'000, 'x') + described("<Batch>");
+  EXPECT_EQ(of(described("<Batch>"), core::encoding::bytes), "<Batch>");
+  EXPECT_EQ(of(large, core::encoding::bytes), "<Batch>");
+  EXPECT_EQ(of(pickled(described("<Batch>"))), "<Batch>");
+  EXPECT_EQ(of(pickled(large)), "<Batch>");
+  EXPECT_EQ(of(pickled("a" + large)), "<Batch>");
+  EXPECT_EQ(of(pickled("ab" + large)), "<Batch>");
+  std::string const longest(python_text_max, 'y'), too_long(python_text_max + 1, 'y');
+  EXPECT_EQ(of(described(longest), core::encoding::bytes), longest);
+  EXPECT_EQ(of(pickled(described(longest))), longest);
+  EXPECT_EQ(of(described(too_long), core::encoding::bytes), "");
+  EXPECT_EQ(of(pickled(described(too_long))), "");
+  auto const reference = R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":9)";
+  EXPECT_EQ(of(reference + R"(,"text":"int\u0041\n"})"), "intA\n");
+  for (auto const& none :
+       {std::string(), std::string("[1]"), std::string(R"({"$pickle":""})"),
+        std::string(R"({"$pickle":"AAA"})"), std::string(R"({"$pickle":"!!!!"})"),
+        pickled("pickle."), reference + "}", reference + R"(,"text":9})", reference,
+        described("<Batch>"), "[1]" + described("<Batch>")})
+    EXPECT_EQ(of(none), "") << none;
+  EXPECT_EQ(of(std::string("\xff\xff\xff\xffMPYR", 8), core::encoding::bytes), "");
 }
 
 // A worker that answers quickly is sent more closures than it has slots.

@@ -90,6 +90,7 @@ void engine::write_down(server::coordination_dependencies& around) {
   around.journal_refusal = [this] { return refusal_; };
   around.store = [this] {
     server::store_view v{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
+    v.history = {.bytes = 8'192, .dropped = 3, .unreadable = 1};
     if (!refusal_.ok()) v.full_since = clock_now(), v.full = refusal_.message, v.free_bytes = 12;
     return v;
   };

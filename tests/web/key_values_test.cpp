@@ -239,6 +239,8 @@ TEST_F(events, failed_job_causes_an_event_and_a_successful_one_does_not) {
   EXPECT_NE(text_at(all, "/events/0/text").find("no such column"), std::string::npos);
   EXPECT_TRUE(
       get_json("/api/v1/events?subject=" + text_at(good, "/id")).at("events").as_array().empty());
+  EXPECT_EQ(get_json("/api/v1/events?kind=job_failed").at("events"), all.at("events"));
+  EXPECT_TRUE(get_json("/api/v1/events?kind=server_started").at("events").as_array().empty());
 }
 
 TEST_F(events, events_of_agents_name_their_cluster) {

@@ -206,6 +206,8 @@ TEST_F(server_info, metrics_are_well_formed_prometheus_text) {
                            "muster_log_bytes",
                            "muster_websocket_clients",
                            "muster_websocket_bytes_total",
+                           "muster_engine_lag_seconds_bucket",
+                           "muster_journal_sync_seconds_bucket",
                            "process_cpu_seconds_total",
                            "process_resident_memory_bytes",
                            "process_start_time_seconds"})

@@ -226,8 +226,9 @@ class engine_link {
     co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
-  /// Does not wait for the work, which does not run if the server stops.
-  void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
+  /// Does not wait for the work, which does not run if the server stops. Returns false if the
+  /// engine accepts no work.
+  bool post(std::function<void(engine_services&)> work) { return engine_.post(std::move(work)); }
 
   coro::task<void> pause(std::chrono::milliseconds time) {
     answer_wait wait(context_);

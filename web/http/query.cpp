@@ -46,6 +46,9 @@ void query_check::check(query_parameter const& p) {
     case query_kind::choice:
       check_choice(p, given);
       break;
+    case query_kind::choices:
+      for (auto const& one : list(p.name)) check_choice(p, one);
+      break;
     case query_kind::flag:
       if (!is_flag(given)) fail(p.name, "expected true or false" + quoted);
       break;
@@ -79,6 +82,19 @@ void query_check::check_choice(query_parameter const& p, std::string_view given)
     words += c;
   }
   fail(p.name, "expected " + words + ", got '" + std::string(given) + "'");
+}
+
+std::vector<std::string> query_check::list(std::string_view name) {
+  std::vector<std::string> out;
+  for (auto rest = text(name); !rest.empty();) {
+    auto const end = std::min(rest.find(','), rest.size());
+    if (end > 0) out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (out.size() > list_max)
+    fail(name, "expected at most " + std::to_string(list_max) +
+                   " values separated by commas, got " + std::to_string(out.size()));
+  return out;
 }
 
 std::size_t query_check::limit() {
@@ -138,6 +154,17 @@ std::string page_token(char kind, std::string_view cursor) {
   return kind + absl::BytesToHexString({cursor.data(), cursor.size()});
 }
 
+namespace {
+
+std::string pattern_of_list(std::span<std::string_view const> choices) {
+  std::string words;
+  for (auto const c : choices) (words += words.empty() ? "(" : "|") += c;
+  words += ")";
+  return "^(" + words + "(," + words + ")*)?$";
+}
+
+}  // namespace
+
 schema::json schema_of(query_parameter const& p) {
   switch (p.kind) {
     case query_kind::number:
@@ -150,6 +177,8 @@ schema::json schema_of(query_parameter const& p) {
     // give both spellings the same name.
     case query_kind::choice:
       return schema::one_of(p.choices);
+    case query_kind::choices:
+      return schema::matching(pattern_of_list(p.choices));
     case query_kind::page_token:
       return schema::matching("^([" + std::string(p.pattern) + "][0-9a-f]{16})?$");
     case query_kind::page_text:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "web/http/http.hpp"
 #include "web/http/route.hpp"
@@ -19,6 +20,9 @@ inline constexpr std::chrono::milliseconds wait_default = std::chrono::seconds(3
 
 class query_check {
  public:
+  /// Maximum number of values in a list; more are an error.
+  static constexpr std::size_t list_max = 100;
+
   explicit query_check(request const& r) : request_(r) {}
 
   bool failed() const { return failure_.has_value(); }
@@ -31,6 +35,8 @@ class query_check {
   void check(query_parameter const& p);
 
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
+  /// Returns the values between commas without empty ones, at most list_max.
+  std::vector<std::string> list(std::string_view name);
   std::size_t limit();
   std::chrono::milliseconds timeout() { return duration("timeout", wait_default); }
   /// Reduces a longer duration to wait_max.

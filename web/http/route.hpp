@@ -33,6 +33,7 @@ enum class query_kind : std::uint8_t {
   duration,
   flag,
   choice,
+  choices,  // several, separated by commas
   page_token,
   page_text
 };
@@ -64,6 +65,11 @@ constexpr query_parameter choice_parameter(std::string_view name,
                                            std::span<std::string_view const> choices,
                                            std::string_view meaning) {
   return {.name = name, .kind = query_kind::choice, .meaning = meaning, .choices = choices};
+}
+constexpr query_parameter choices_parameter(std::string_view name,
+                                            std::span<std::string_view const> choices,
+                                            std::string_view meaning) {
+  return {.name = name, .kind = query_kind::choices, .meaning = meaning, .choices = choices};
 }
 constexpr query_parameter job_parameter(std::string_view meaning) {
   return {.name = "job",

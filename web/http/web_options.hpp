@@ -126,6 +126,10 @@ struct web_options {
   std::uint64_t boot = 0;  // random number that identifies this process
   external_services outlets;
   bool read_only = false;
+  /// Path prefix under which a reverse proxy publishes the server, such as "/muster"; empty if it
+  /// publishes the root. Requests with and without the prefix are accepted. Pages, redirects and
+  /// Location headers contain it. `is_base_path` describes valid values.
+  std::string base_path;
   std::string dashboard_dir;  // directory from which the dashboard is served, for development only
   std::string docs_dir;       // directory of the documentation site at /docs/; can be empty
   web_tls tls;

@@ -178,6 +178,22 @@ void members(member_list const& m, worker_history const& h) {
       "failed", all, [](row r) { return r.failed; }, "finished closures that failed");
   m.list(
       "busy_ms", all, [](row r) { return r.busy; }, "total busy time of all slots");
+  std::vector<history::worker_durations::point> ratios(steps);
+  for (auto const& p : h.slowness)
+    if (p.minute >= all.front().begin && p.minute <= last)
+      ratios[static_cast<std::size_t>((p.minute - all.front().begin) / minute)] = p;
+  m.json(
+      "slowness", [] { return schema::array(schema::nullable(schema::number())); },
+      [&](json_out& out) {
+        out.begin_array();
+        for (auto const& p : ratios) p.ratio > 0 ? out.number(p.ratio) : out.null();
+        out.end_array();
+      },
+      "ratio of the executions of each minute to the median of the workers; null if unknown");
+  m.when(h.slow_now.ratio > 0)("slowness_now", h.slow_now.ratio,
+                               "ratio of the executions of the last 10 minutes");
+  m.when(h.slow_now.since != core::never)("slow_since_ms", h.slow_now.since,
+                                          "the minute since which the worker has been slow");
 }
 
 schema::json trace_json::schema() {

@@ -9,6 +9,7 @@
 
 #include "server/core/api/activity.hpp"
 #include "server/core/api/views.hpp"
+#include "server/history/workers/worker_durations.hpp"
 #include "web/json/members.hpp"
 
 namespace muster::web {
@@ -34,6 +35,8 @@ inline constexpr auto stream_history = std::chrono::hours(1);
 struct worker_history {
   std::vector<core::minute_view> minutes;
   core::time_point now{};
+  std::vector<history::worker_durations::point> slowness{};
+  history::slowness_view slow_now{};
 };
 void members(member_list const& m, worker_history const& h);
 

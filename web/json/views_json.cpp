@@ -55,13 +55,6 @@ std::string task_text(core::closure_options const& o) {
   return o.task_job + (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index));
 }
 
-void needs_members(member_list const& m, core::closure_options const& o, bool with_gang) {
-  m.when(!o.task_job.empty())("task", task_text(o));
-  if (with_gang) m.some("gang", o.gang);
-  m.some("labels", o.labels);
-  m.some("resources", o.resources);
-}
-
 // Writes only options that differ from their defaults.
 void option_members(member_list const& m, core::closure_view const& c) {
   auto const& o = c.options;
@@ -128,6 +121,13 @@ schema::json resources_schema() {
 }
 
 }  // namespace
+
+void needs_members(member_list const& m, core::closure_options const& o, bool with_gang) {
+  m.when(!o.task_job.empty())("task", task_text(o));
+  if (with_gang) m.some("gang", o.gang);
+  m.some("labels", o.labels);
+  m.some("resources", o.resources);
+}
 
 void members(member_list const& m, core::failure const& f) {
   described_members(m, f);

@@ -47,6 +47,8 @@ void function_counts(member_list const& m, Function const& f) {
   m("succeeded", f.succeeded);
   m("failed", f.failed);
 }
+/// Writes the task, labels and resources that a closure needs.
+void needs_members(member_list const& m, core::closure_options const& o, bool with_gang);
 void members(member_list const& m, core::per_worker_view const& v);
 void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::unmet_demand_view const& all);

@@ -21,8 +21,10 @@ void add_stream_routes(std::vector<route>& to);
 void add_blob_routes(std::vector<route>& to);
 void add_per_worker_routes(std::vector<route>& to);
 void add_program_routes(std::vector<route>& to);
+void add_work_routes(std::vector<route>& to);
 void add_stack_routes(std::vector<route>& to);
 void add_machine_routes(std::vector<route>& to);
+void add_host_routes(std::vector<route>& to);
 void add_object_routes(std::vector<route>& to);
 void add_dataset_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);
@@ -38,8 +40,10 @@ void add_log_search_routes(std::vector<route>& to);
 void add_alert_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);
 void add_function_routes(std::vector<route>& to);
+void add_queue_routes(std::vector<route>& to);
 void add_token_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
+void add_server_health_routes(std::vector<route>& to);
 
 coro::task<response> append_closures(web_context& context, exchange& ex);
 coro::task<response> stream_results(web_context& context, exchange& ex);
@@ -47,7 +51,8 @@ schema::json result_line_schema();
 coro::task<response> list_results(web_context& context, exchange& ex);
 schema::json result_page_schema();
 coro::task<response> get_metrics(web_context& context, exchange& ex);
-std::string openapi_text(std::span<route const> routes, std::string_view version);
+std::string openapi_text(std::span<route const> routes, std::string_view version,
+                         std::string_view base_path = {});
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;
@@ -57,6 +62,7 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 
 std::string blob_metrics(server::blob_figures const& f);
 std::string token_metrics(web_context const& context);
+std::string load_metrics(web_context const& context);
 void set_permissions(std::vector<route>& all);
 
 problem unknown_id(std::string_view what, std::string_view text);

@@ -17,10 +17,21 @@ struct events_at {
   std::string next{};
 };
 
-bool takes(std::string const& subject, std::string const& severity, server::log_event const& e) {
-  return (subject.empty() || e.subject == subject) &&
-         (severity.empty() || equal_ignoring_case(severity, name(e.severity)));
-}
+struct event_filter {
+  std::string subject, severity, kind;  // empty: any
+
+  explicit event_filter(query_check& query)
+      : subject(query.text("subject")),
+        severity(query.text("severity")),
+        kind(query.text("kind")) {}
+  [[nodiscard]] bool is_empty() const {
+    return subject.empty() && severity.empty() && kind.empty();
+  }
+  [[nodiscard]] bool takes(server::log_event const& e) const {
+    return (subject.empty() || e.subject == subject) && (kind.empty() || e.kind == kind) &&
+           (severity.empty() || equal_ignoring_case(severity, name(e.severity)));
+  }
+};
 
 void members(member_list const& m, events_at const& e) {
   m("first", e.first);
@@ -33,8 +44,7 @@ void members(member_list const& m, events_at const& e) {
 coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
   history_query q;
   if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
-  auto prepare = [q, subject = std::string(query.text("subject")),
-                  severity = std::string(query.text("severity")),
+  auto prepare = [q, filter = event_filter(query),
                   scope = scope_of(context, ex.req)](engine_services& services) {
     auto const first = services.events.first(), last = services.events.last();
     return [=, may = visible_clusters(services, scope)](server::history_store const& store) {
@@ -42,7 +52,7 @@ coro::task<response> past_events(web_context& context, exchange& ex, query_check
           store, server::history_kind::events, q, server::events_from, [&](server::event const& e) {
             return q.takes(e.at) &&
                    (scope->sees(e.what) || (!e.what.cluster.empty() && may(e.what.cluster))) &&
-                   takes(subject, severity, e.what);
+                   filter.takes(e.what);
           });
       return events_at{std::move(page.items), first, last, std::move(page.next)};
     };
@@ -61,9 +71,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
-  auto const subject = std::string(query.text("subject"));
-  auto const severity = std::string(query.text("severity"));
-  auto work = [after, limit, subject, severity, q, by_time,
+  auto work = [after, limit, filter = event_filter(query), q, by_time,
                scope = scope_of(context, ex.req)](engine_services& services) {
     auto const& log = services.events;
     events_at e;
@@ -71,10 +79,9 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
     e.last = log.last();
     // Searches all events in memory, at most 10,000.
     auto const fits = [&](server::event const& one) {
-      return q.takes(one.at) && sees(*scope, services.pools, one.what) &&
-             takes(subject, severity, one.what);
+      return q.takes(one.at) && sees(*scope, services.pools, one.what) && filter.takes(one.what);
     };
-    bool const all = scope->whole() && !by_time && subject.empty() && severity.empty();
+    bool const all = scope->whole() && !by_time && filter.is_empty();
     if (all && after != newest)
       e.events = log.after(after, limit);
     else
@@ -96,6 +103,7 @@ void add_event_routes(std::vector<route>& to) {
                   "only events with a greater number; default: the newest events"},
                  {"subject", query_kind::text, "only events about this task, barrier or worker"},
                  choice_parameter("severity", severities, "only events of this severity"),
+                 {"kind", query_kind::text, "only events of this kind, such as server_started"},
                  from_parameter,
                  to_parameter,
                  limit_parameter,

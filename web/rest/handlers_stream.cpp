@@ -130,7 +130,8 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
         f.from = h->now() - stream_history;
         f.lanes = {at};
         worker_history all{history::minutes(h->past(), h->state(), f, {}, h->now()).minutes,
-                           h->now()};
+                           h->now(), h->past().durations().course(at, h->now()),
+                           h->past().durations().of(at, h->now())};
         if (!all.minutes.empty() || h->state().workers().find(at.first, at.second)) return all;
       }
       return muster::status{muster::code::not_found,

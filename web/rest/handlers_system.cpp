@@ -99,7 +99,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   auto const blobs = co_await context.engine.on_engine(std::move(count));
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +
-           blob_metrics(*blobs) + token_metrics(context);
+           blob_metrics(*blobs) + token_metrics(context) + load_metrics(context);
   co_return r;
 }
 
@@ -132,6 +132,7 @@ void add_system_routes(std::vector<route>& to) {
 std::vector<route> all_routes() {
   std::vector<route> all;
   add_system_routes(all);
+  add_server_health_routes(all);
   add_submission_routes(all);
   add_job_routes(all);
   add_closure_routes(all);
@@ -140,12 +141,14 @@ std::vector<route> all_routes() {
   add_graph_routes(all);
   add_per_worker_routes(all);
   add_program_routes(all);
+  add_work_routes(all);
   add_stack_routes(all);
   add_object_routes(all);
   add_dataset_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);
   add_machine_routes(all);
+  add_host_routes(all);
   add_barrier_routes(all);
   add_key_value_routes(all);
   add_torch_routes(all);
@@ -153,6 +156,7 @@ std::vector<route> all_routes() {
   add_alert_routes(all);
   add_log_routes(all);
   add_function_routes(all);
+  add_queue_routes(all);
   add_stream_routes(all);
   add_past_routes(all);
   add_timeline_routes(all);

@@ -8,9 +8,11 @@
 #include "server/core/queries/value_queries.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/id_parsing.hpp"
+#include "web/json/python_call.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/history/history_reading.hpp"
 
 namespace muster::web {
 
@@ -26,6 +28,20 @@ void place_member(member_list const& m, core::closure_view const& c) {
   m("place", core::whereabouts(c), "location of the value; none if there is no value");
 }
 
+// Returns at most `most` bytes and ends at a complete UTF-8 character.
+std::string_view beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
+constexpr std::size_t error_line_bytes_max = 200;
+
+std::string error_line(core::closure_view const& c) {
+  std::string_view const text = c.error ? std::string_view(c.error->message) : std::string_view();
+  return std::string(beginning(text.substr(0, text.find('\n')), error_line_bytes_max));
+}
+
 void row_members(member_list const& m, reported_closure const& reported) {
   auto const& c = reported.view;
   m("id", value_id{c.id});
@@ -34,9 +50,15 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m("function", c.function);
   m.some("display_name", c.display_name);
   m("index", c.index);
+  m.when(!c.attempts.empty())(
+      "worker",
+      c.attempts.empty() ? std::string_view() : std::string_view(c.attempts.back().worker),
+      "task that computes or computed the value; missing if no task has received the closure");
   m("status", c.value);
   m("error", core::ended(c.state) && c.state != core::closure_state::succeeded,
     "true if the closure failed or was cancelled; fetching the value then raises the error");
+  m.some("error_line", error_line(c),
+         "first line of the error message, at most 200 bytes; missing if there is no error");
   place_member(m, c);
   m("bytes", c.value_bytes, value_size);
   m("created_ms", c.created);
@@ -74,6 +96,12 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   if (auto const error = query.text("error"); !error.empty())
     r.query.states = query.flag("error") ? core::ended_badly_states
                                          : core::any_state & ~core::ended_badly_states;
+  history_query range;
+  if (auto const wrong = read_time_range(query, range)) co_return problem_response(*wrong);
+  r.query.since = range.from;
+  r.query.until = range.to;
+  r.query.worker = query.text("worker");
+  r.query.text = lower(query.text("q"));
   r.query.order = equal_ignoring_case(query.text("sort"), "size") ? core::listing_order::by_size
                                                                   : core::listing_order::by_age;
   r.query.descending = equal_ignoring_case(query.text("order"), "desc");
@@ -122,13 +150,6 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   co_return object_response(holders_members, all);
 }
 
-// Returns at most `most` bytes and ends at a complete UTF-8 character.
-std::string_view beginning(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  return text.substr(0, most);
-}
-
 struct placed_value {
   core::closure_view view;
   std::optional<core::input_place> blob{};
@@ -147,6 +168,8 @@ void preview_members(member_list const& m, placed_value const& v, std::size_t mo
   here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),
        "beginning of the value; bytes as hexadecimal digits");
   here("truncated", shown.size() < c.data.size());
+  m.some("description", python_value_text(c.data),
+         "for a pickled Python value: the worker's description of its type, shape and beginning");
   static core::input_place const nowhere;
   auto const& place = v.blob ? *v.blob : nowhere;
   auto const blob = m.when(v.blob.has_value());
@@ -196,6 +219,19 @@ void add_value_list_routes(std::vector<route>& to) {
                  choice_parameter("place", places,
                                   "only values in this location; none: closures without a value"),
                  job_parameter("only values of this job or session"),
+                 {"worker", query_kind::text,
+                  "only values that this task computes or computed, such as worker:3"},
+                 {"q", query_kind::text,
+                  "only values whose function, error or id contains this text; case-insensitive"},
+                 {.name = "from_ms",
+                  .kind = query_kind::number,
+                  .meaning = "only values that were computed at or after this time; a value that "
+                             "is not ready counts from its creation",
+                  .max = 9'000'000'000'000},
+                 {.name = "to_ms",
+                  .kind = query_kind::number,
+                  .meaning = "only values that were computed at or before this time",
+                  .max = 9'000'000'000'000},
                  choice_parameter(
                      "sort", sorts,
                      "sort key; default age, the time since the closure ended or was scheduled"),
@@ -205,7 +241,9 @@ void add_value_list_routes(std::vector<route>& to) {
                  cluster_parameter})
           .responds_with("RemoteValuePage", schema_of_members<value_page_members>)
           .also(404, "No such job or cluster")
-          .also(422, another_order));
+          .also(422,
+                "The page token belongs to a listing with a different order, or to_ms is before "
+                "from_ms"));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
                    "List jobs and sessions by the size of the values that they keep, largest first")
                    .with({{"limit", query_kind::number, "maximum number of entries; default 20", 1,

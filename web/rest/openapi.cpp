@@ -15,6 +15,7 @@
 #include "web/json/example.hpp"
 #include "web/json/machine_json.hpp"
 #include "web/json/program_json.hpp"
+#include "web/json/queue_json.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/json/token_json.hpp"
 #include "web/rest/handlers.hpp"
@@ -63,14 +64,17 @@ constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"per_worker_values", "values"},
     {"blobs", "values"},
     {"programs", "programs"},
+    {"work", "jobs"},
     {"objects", "objects"},
     {"datasets", "datasets"},
     {"functions", "functions"},
     {"gangs", "jobs"},
     {"wishes", "jobs"},
+    {"queue", "jobs"},
     {"clusters", "clusters"},
     {"tasks", "tasks"},
     {"machines", "tasks"},
+    {"hosts", "tasks"},
     {"stragglers", "barriers"},
     {"barriers", "barriers"},
     {"kv", "keys"},
@@ -86,6 +90,7 @@ constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"attention", "server"},
     {"overview", "server"},
     {"version", "server"},
+    {"server", "server"},
     {"openapi.json", "server"},
     {"healthz", "server"},
     {"livez", "server"},
@@ -321,7 +326,8 @@ constexpr std::string_view schema_names[] = {
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
     "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
     "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
-    "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage",    "PastJobPage"};
+    "RunTimeline",     "JobDurations",  "TaskError",      "ResultPage",    "PastJobPage",
+    "QueueEntry",      "QueuePage",     "HostPage",       "ServerHealth",  "WorkPage"};
 
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
   std::map<std::string_view, schema::json> all{
@@ -333,6 +339,7 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"KeyView", schema_of<coordination::key_view>()},
       {"FunctionView", schema_of<core::function_view>()},
       {"MachineView", schema_of<seen_machine>()},
+      {"QueueEntry", schema_of<queue_row>()},
       {"Problem", problem_schema()},
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};
@@ -378,7 +385,8 @@ std::string path_of(std::string_view pattern) {
 
 }  // namespace
 
-std::string openapi_text(std::span<route const> routes, std::string_view version) {
+std::string openapi_text(std::span<route const> routes, std::string_view version,
+                         std::string_view base_path) {
   std::map<std::string_view, std::vector<route const*>> by_path;
   for (auto const& r : routes) by_path[r.pattern].push_back(&r);
   return json_line([&](json_out& out) {
@@ -389,6 +397,14 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
     out.key("version").string(version);
     out.key("description").string(about);
     out.end_object();
+    if (!base_path.empty())
+      out.key("servers")
+          .begin_array()
+          .begin_object()
+          .key("url")
+          .string(base_path)
+          .end_object()
+          .end_array();
     out.key("tags").begin_array();
     for (auto const& t : tags) {
       auto const one = out.object();
@@ -406,7 +422,8 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
 }
 
 coro::task<response> get_openapi(web_context& context, exchange&) {
-  co_return json_response(openapi_text(context.routes, context.options.version));
+  co_return json_response(
+      openapi_text(context.routes, context.options.version, context.options.base_path));
 }
 
 }  // namespace muster::web

@@ -44,8 +44,8 @@ std::map<std::string_view, core::permission> const special = {
 };
 
 constexpr std::string_view routes_over_all_clusters[] = {
-    "getOverview",  "listAttention", "listEvents",   "getSamples",
-    "listClusters", "listMachines",  "listPastJobs", "searchLogs"};
+    "getOverview", "listAttention", "listEvents",   "getSamples", "listClusters",
+    "listHosts",   "listMachines",  "listPastJobs", "searchLogs", "getServerHealth"};
 
 // Requests that are too frequent for the audit log.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",

@@ -86,8 +86,10 @@ void sign_in_table::remove(std::string_view identifier) {
 std::string sign_in_cookie_name(web_options const& options, request const& req) {
   auto port = port_of(req.host);
   if (port.empty()) port = options.tls.secure_cookies ? "443" : "80";
+  auto base = options.base_path;
+  std::replace(base.begin(), base.end(), '/', '_');
   return (options.tls.secure_cookies ? "__Host-muster_session_" : "muster_session_") +
-         std::string(port);
+         std::string(port) + base;
 }
 
 std::string_view sign_in_of(web_options const& options, request const& req) {

@@ -49,8 +49,9 @@ class sign_in_table {
 };
 
 /// Browsers send a cookie to all ports of a host. The name therefore contains the port that the
-/// browser uses, so that servers on one host do not overwrite each other's cookies. With TLS, the
-/// prefix `__Host-` prevents other hosts and plaintext pages from setting the cookie.
+/// browser uses, and the base path, so that servers on one host do not overwrite each other's
+/// cookies. With TLS, the prefix `__Host-` prevents other hosts and plaintext pages from setting
+/// the cookie.
 std::string sign_in_cookie_name(web_options const& options, request const& req);
 std::string_view sign_in_of(web_options const& options, request const& req);
 /// Older versions stored the token itself in a cookie.

@@ -7,6 +7,7 @@
 #include "web/engine/engine_link.hpp"
 #include "web/http/route.hpp"
 #include "web/http/web_options.hpp"
+#include "web/rest/server_load.hpp"
 #include "web/rest/sign_ins.hpp"
 
 namespace muster::web {
@@ -23,6 +24,7 @@ struct web_context {
   web_metrics& metrics;
   websocket_hub& sockets;
   sign_in_table sign_ins{};
+  server_load load{};
 };
 
 }  // namespace muster::web

@@ -56,6 +56,19 @@ response with_headers(embedded_asset const& a, request const& r, bool gzip) {
   return out;
 }
 
+/// Adds the base path to all addresses in the page's HTML. They are absolute, because a page such
+/// as /runs/ID has the same HTML as /now.
+std::string with_base_path(std::string_view base_path, std::string_view html) {
+  constexpr std::string_view start = "=\"/";
+  std::string out;
+  for (std::size_t at = 0;;) {
+    auto const next = html.find(start, at);
+    if (next == html.npos) return out.append(html.substr(at));
+    out.append(html.substr(at, next + 2 - at)).append(base_path);
+    at = next + 2;
+  }
+}
+
 std::optional<response> find_embedded(request const& r, std::string_view path) {
   for (auto const& a : embedded_assets()) {
     if (a.path != path) continue;
@@ -143,7 +156,16 @@ std::optional<response> asset_store::find(request const& r) {
   auto const path = is_page_route(r.path)      ? index_path
                     : r.path == "/favicon.ico" ? std::string_view("/icon.svg")
                                                : std::string_view(r.path);
-  return directory_.empty() ? find_embedded(r, path) : find_on_disk(directory_, r, path);
+  bool const is_index = path == index_path && !base_path_.empty();
+  auto asked = r;
+  if (is_index) asked.accept_encoding.clear();  // only plain text can be changed
+  auto out =
+      directory_.empty() ? find_embedded(asked, path) : find_on_disk(directory_, asked, path);
+  if (is_index && out && out->status == 200) {
+    out->body = with_base_path(base_path_, out->embedded.empty() ? out->body : out->embedded);
+    out->embedded = {};
+  }
+  return out;
 }
 
 }  // namespace muster::web

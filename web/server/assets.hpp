@@ -28,8 +28,11 @@ class asset_store {
   /// @param directory if not empty, the dashboard's files are served from it, and its manifest.json
   /// is read for each request
   /// @param docs directory of the documentation site; empty if there is none
-  explicit asset_store(std::string directory, std::string docs = {})
-      : directory_(std::move(directory)), docs_(std::move(docs)) {}
+  /// @param base_path see `web_options::base_path`
+  explicit asset_store(std::string directory, std::string docs = {}, std::string base_path = {})
+      : directory_(std::move(directory)),
+        base_path_(std::move(base_path)),
+        docs_(std::move(docs)) {}
 
   /// Returns the file at the request's path, the dashboard if the path is one of its routes, or
   /// nothing.
@@ -37,6 +40,7 @@ class asset_store {
 
  private:
   std::string const directory_;
+  std::string const base_path_;
   documentation docs_;
 };
 

@@ -118,7 +118,7 @@ response refusal(problem const& p) {
   return r;
 }
 
-response page_not_found(std::string_view path) {
+response page_not_found(std::string_view base_path, std::string_view path) {
   response r;
   r.status = 404;
   r.content_type = "text/html; charset=utf-8";
@@ -131,9 +131,9 @@ response page_not_found(std::string_view path) {
   r.body =
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Page not found - Muster"
       "</title><h1>Page not found</h1><p>This Muster server has no page <code>" +
-      shown +
-      "</code>.</p><p><a href=\"/\">Dashboard</a>, <a href=\"/openapi.json\">REST API</a></p>"
-      "</html>\n";
+      shown + "</code>.</p><p><a href=\"" + std::string(base_path) +
+      "/\">Dashboard</a>, <a href=\"" + std::string(base_path) +
+      "/openapi.json\">REST API</a></p></html>\n";
   return r;
 }
 
@@ -143,7 +143,7 @@ response page_or_404(web_context& context, request const& req) {
     if (auto page = context.assets.find(req)) return std::move(*page);
   bool const looks = req.method == "GET" || req.is_head();
   if (!api && looks && lower(req.accept).find("text/html") != std::string::npos)
-    return page_not_found(req.path);
+    return page_not_found(context.options.base_path, req.path);
   return problem_response(
       make_problem(404, muster::code::not_found, "there is no " + req.method + " " + req.path));
 }

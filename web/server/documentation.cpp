@@ -85,7 +85,7 @@ documentation::file const* documentation::load(std::string const& name) {
 
 std::optional<response> documentation::find(request const& r) {
   if (r.path == "/docs") {
-    auto moved = page(308, "The documentation is at <a href=\"/docs/\">/docs/</a>.");
+    auto moved = page(308, "The documentation is at <a href=\"docs/\">docs/</a>.");
     moved.headers.emplace_back("Location", "/docs/");
     return moved;
   }

@@ -5,6 +5,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
+#include "base/base_path.hpp"
 #include "server/net/client_hello.hpp"
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
@@ -27,6 +28,13 @@ std::string plain_address(asio::ip::address const& a) {
   if (a.is_v6() && a.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, a.to_v6()).to_string();
   return a.to_string();
+}
+
+// Adds the prefix to the Location header of a response, if its value is a path.
+void add_base_path(std::string_view base_path, response& r) {
+  if (base_path.empty()) return;
+  for (auto& [name, value] : r.headers)
+    if (name == "Location" && value.starts_with('/')) value.insert(0, base_path);
 }
 }  // namespace
 
@@ -195,6 +203,7 @@ std::optional<problem> connection::parse_head() {
   auto const question = std::min(req.target.find('?'), req.target.size());
   req.path = req.target.substr(0, question);
   if (!req.path.starts_with('/')) return invalid({}, "the request target must be a path");
+  req.path = without_base_path(context_.options.base_path, req.path);
   if (question == req.target.size()) return {};
   return parse_query(std::string_view(req.target).substr(question + 1), req);
 }
@@ -215,6 +224,7 @@ coro::task<bool> connection::one_exchange() {
     r = problem_response(*wrong);
   } else {
     r = co_await dispatch(context_, *this);
+    add_base_path(context_.options.base_path, r);
   }
   context_.metrics.count(r.status);
   co_await skip_small_body();

@@ -11,6 +11,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdio>
 
@@ -76,7 +77,7 @@ struct web_server::impl {
       : options(std::move(o)),
         link(context, engine, options.timeouts.engine),
         routes(all_routes()),
-        assets(options.dashboard_dir, options.docs_dir),
+        assets(options.dashboard_dir, options.docs_dir, options.base_path),
         sockets(context, options, link, metrics),
         shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
@@ -238,6 +239,17 @@ struct web_server::impl {
     }
   }
 
+  coro::task<void> measure_load() {
+    server_load::poster const post = [this](std::function<void()> work) {
+      return link.post([work = std::move(work)](engine_services&) { work(); });
+    };
+    while (!connections.stopping) {
+      shared.load.measure(post);
+      load_timer.expires_after(server_load::interval);
+      co_await load_timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+  }
+
   coro::task<void> serve(tcp::socket socket, asio::ip::address address) {
     accepted_client client{std::move(socket), address, tls.current()};
     co_await serve_connection(shared, connections, std::move(client), net::network_of(address));
@@ -253,6 +265,7 @@ struct web_server::impl {
     acceptor.close(ignored);
     waiting.clear();
     sockets.stop();
+    load_timer.cancel();
     auto const open = connections.open;
     for (auto* c : open) c->finish();
     if (running) group.spawn("end", end(grace));
@@ -282,6 +295,7 @@ struct web_server::impl {
   descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};
+  asio::steady_timer load_timer{context};
   bool running = false;
 };
 
@@ -303,6 +317,7 @@ void web_server::run() {
   if (!s.connections.stopping) {
     s.group.spawn("accept loop", s.accept_loop());
     s.group.spawn("websocket hub", s.sockets.run());
+    s.group.spawn("load", s.measure_load());
   }
   s.context.restart();
   s.context.run();

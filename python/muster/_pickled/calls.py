@@ -5,7 +5,7 @@ A call contains the following parts:
 - b"MPY2".
 - The length of the callable (4 bytes, little endian). If the highest bit is set, the output may be bytes, because no
   other closure uses the output as an argument.
-- A zero byte, in which earlier clients stored the limit of lost workers.
+- A byte with READS_TEXT. Earlier clients stored the limit of lost workers here, and workers ignored it.
 - The pickled callable, or b"MPBC" and the SHA-256 of a blob that contains the pickled callable.
 - The pickled pair of positional and keyword arguments, in the format of `buffers`.
 
@@ -41,6 +41,8 @@ HEAD = struct.Struct("<4sIB")
 OUTPUT_IN_BYTES = 1 << 31
 OUTPUT_AS_BLOB = 1 << 30
 FLAGS = OUTPUT_IN_BYTES | OUTPUT_AS_BLOB
+READS_TEXT = 1 << 7
+"""Marks calls of clients that accept a description in the JSON of a blob; see `values`."""
 BLOB_MIN = 1 << 20
 """Size in bytes above which arguments, buffers and values are stored as blobs."""
 CALLABLE_BLOB_MIN = 16 << 10
@@ -208,7 +210,7 @@ def pack(function: bytes, arguments: list[Data], output_in_bytes: bool = False,
          output_as_blob: bool = False) -> bytes:
     length = len(function) | (OUTPUT_IN_BYTES if output_in_bytes else 0)
     length |= OUTPUT_AS_BLOB if output_as_blob else 0
-    return b"".join((HEAD.pack(MAGIC, length, 0), function, *arguments))
+    return b"".join((HEAD.pack(MAGIC, length, READS_TEXT), function, *arguments))
 
 
 def origins(pickled: list[bool]) -> bytes:
@@ -243,26 +245,32 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
 
 def output_in_bytes(call: Data, in_json: bool) -> bool:
     """Returns whether the output of a received call may be encoded as bytes."""
-    return bool(_flags(call, in_json) & OUTPUT_IN_BYTES)
+    return bool(_head(call, in_json)[0] & OUTPUT_IN_BYTES)
 
 
 def output_as_blob(call: Data, in_json: bool) -> bool:
     """Returns whether the output of a received call may be stored as a blob."""
-    return bool(_flags(call, in_json) & OUTPUT_AS_BLOB)
+    return bool(_head(call, in_json)[0] & OUTPUT_AS_BLOB)
 
 
-def _flags(call: Data, in_json: bool) -> int:
-    """Returns the flags of a call, which are stored in the high bits of the callable's length. Returns 0 if the bytes
-    are not a call.
+def reads_text(call: Data, in_json: bool) -> bool:
+    """Returns whether the client of a received call accepts a description in the JSON of a blob."""
+    return bool(_head(call, in_json)[1] & READS_TEXT)
+
+
+def _head(call: Data, in_json: bool) -> tuple[int, int]:
+    """Returns the callable's length, whose high bits are flags, and the byte after it. Returns zeros if the bytes are
+    not a call.
     """
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
         if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
-            return 0
+            return 0, 0
         head = base64.b64decode(head[2:])
     if len(head) < HEAD.size or not head.startswith(MAGIC):
-        return 0
-    return int(HEAD.unpack_from(head)[1])
+        return 0, 0
+    _, length, marks = HEAD.unpack_from(head)
+    return length, marks
 
 
 def load_arguments(arguments: memoryview, values: list[Any] | None,

@@ -1,12 +1,13 @@
-"""Formats a call's arguments as a short string, which the server shows with the closure. The client creates this string
-because the server cannot read pickles.
+"""Formats a call's arguments, and the values that calls return, as short strings. The server shows these strings,
+because it cannot read pickles.
 
 Only built-in types are shown by value. Other values are shown by type, and arrays also by shape and element type. The
 `__repr__` of such values is not called, because for a large table it can take longer than the closure itself.
 Thread-safe.
 
 The string is stored at the end of a call, before `calls.origins`: the string in UTF-8, its length (4 bytes), and
-b"MPYR". A worker reads the string when the call has failed. Older workers ignore the string.
+b"MPYR". A worker reads the string when the call has failed. Older workers ignore the string. A pickled value ends with
+the same bytes, which unpickling ignores.
 """
 from __future__ import annotations
 
@@ -38,6 +39,36 @@ def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
     except Exception:  # a call must not fail because of this text
         return b""
     return data + TAIL.pack(len(data), _MAGIC)
+
+
+def of_value(value: Any) -> str:
+    """Returns a description of a value. An array also shows its first elements, and a table shows its column names.
+    Returns an empty string if the value changes during this function.
+    """
+    try:
+        found = _value(value) + _beginning(value)
+        found.encode()
+    except Exception:  # a call must not fail because of this text
+        return ""
+    return found if len(found) <= MAX else f"{found[:MAX - 1]}…"
+
+
+def tail(text: str) -> bytes:
+    """Returns the bytes to append to a pickle."""
+    data = text.encode()
+    return data + TAIL.pack(len(data), _MAGIC) if data else b""
+
+
+def _beginning(value: Any) -> str:
+    of = type(value)
+    module = of.__module__.partition(".")[0]
+    if module == "numpy" and of.__name__ == "ndarray" and value.dtype.kind in "biufc" and value.size:
+        first = [f"{x:.6g}" if type(x) is float else repr(x) for x in value.flat[:_ITEMS].tolist()]
+        return f" [{', '.join(first)}{', …' if value.size > _ITEMS else ''}]"
+    if module == "pandas" and of.__name__ == "DataFrame":
+        names = [str(name) for name in value.columns[:_ITEMS]]
+        return f" with {', '.join(names)}{', …' if len(value.columns) > _ITEMS else ''}" if names else ""
+    return ""
 
 
 def in_call(call: Data) -> str:

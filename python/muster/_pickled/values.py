@@ -6,7 +6,10 @@ are pickled, in one of three forms:
 
 - As JSON: ``{"$pickle": "<base64>"}``.
 - As bytes, if no other closure can use the value as an argument.
-- As a blob, if the pickle is large. The JSON is then ``{"$blob": "<SHA-256>", "bytes": N}``.
+- As a blob, if the pickle is large. The JSON is then ``{"$blob": "<SHA-256>", "bytes": N, "text": "<description>"}``.
+
+The first two forms also contain the description, at the end of the pickle; see `shown`. Without a description, "text" is
+missing.
 
 The forms with `$` represent a pickle only if they are the whole output of a pickled function, because any function can
 return such JSON.
@@ -18,7 +21,7 @@ import json
 import math
 from typing import Any, Callable
 
-from muster._pickled import buffers
+from muster._pickled import buffers, shown
 from muster._pickled.buffers import Data
 from muster._pickled.calls import BLOB_MIN, dump
 from muster._wire.messages import BYTES, INPUT_JSON, INPUT_PICKLE, JSON
@@ -75,11 +78,12 @@ def _is_utf8(text: str) -> bool:
 
 
 def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
-           take: buffers.Take | None = None) -> tuple[bytes, int]:
+           take: buffers.Take | None = None, reads_text: bool = True) -> tuple[bytes, int]:
     """Returns the encoded output and its encoding: JSON text, or a pickle if JSON cannot represent the output and
     `in_bytes` allows it.
 
-    `keep` stores a large output as a blob, and `take` stores each large part as a blob. Raises the exceptions of
+    `keep` stores a large output as a blob, and `take` stores each large part as a blob. `reads_text` states whether the
+    client accepts a description in the JSON of a blob. Raises the exceptions of
     pickling and of these functions.
     """
     if value is None:
@@ -89,11 +93,13 @@ def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
     if _nodes(value, NODES_MAX) >= 0:
         return _write_json(value).encode(), JSON
     parts = dump(value, take)
+    described = shown.of_value(value)
     if keep is not None:
         size = sum(len(p) if isinstance(p, bytes) else p.nbytes for p in parts)
         if size > BLOB_MIN:
-            return b'{"$blob":"%s","bytes":%d}' % (keep(parts).hex().encode(), size), JSON
-    pickled = b"".join(parts)
+            text = b',"text":' + _write_json(described).encode() if described and reads_text else b""
+            return b'{"$blob":"%s","bytes":%d%s}' % (keep(parts).hex().encode(), size, text), JSON
+    pickled = b"".join((*parts, shown.tail(described)))
     if in_bytes:
         return pickled, BYTES
     return b"".join((_PREFIX, base64.b64encode(pickled), b'"}')), JSON
@@ -141,7 +147,7 @@ def may_be_name(text: Data) -> bool:
 
 def blob_of(found: dict[str, Any]) -> bytes | None:
     """Returns the SHA-256 of the blob that a JSON value represents, or None."""
-    if len(found) == 2 and BLOB in found and "bytes" in found:
+    if BLOB in found and "bytes" in found and len(found) == 2 + ("text" in found):
         try:
             return bytes.fromhex(found[BLOB])
         except (TypeError, ValueError):

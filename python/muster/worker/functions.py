@@ -341,7 +341,8 @@ class FunctionTable:
             as_blob = blobs is not None and calls.output_as_blob(args, in_json)
             try:
                 return values.encode(value, calls.output_in_bytes(args, in_json),
-                                     blobs.keep if blobs is not None and as_blob else None)
+                                     blobs.keep if blobs is not None and as_blob else None,
+                                     reads_text=calls.reads_text(args, in_json))
             except Unreachable as error:
                 raise _refused(error) from error
             except TypeError as error:

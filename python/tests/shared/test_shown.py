@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from conftest import until
-from muster._pickled import calls, shown
+from muster._pickled import buffers, calls, shown, values
 
 
 @dataclasses.dataclass
@@ -52,6 +52,47 @@ def test_text_follows_the_call_and_does_not_change_it():
     assert (function, one, array[8999], named) == (b"function", 1, 8999, {"k": "v"})
 
 
+@pytest.mark.parametrize("value, text", [
+    ({"a": (1, 2)}, "{'a': (1, 2)}"),
+    (numpy.arange(6).reshape(2, 3) / 4, "ndarray(2x3 float64) [0, 0.25, 0.5, 0.75, …]"),
+    (numpy.array([1, -2], "int8"), "ndarray(2 int8) [1, -2]"),
+    (numpy.zeros((0, 3)), "ndarray(0x3 float64)"),
+    (numpy.array(["a"]), "ndarray(1 <U1)"),
+    (Batch(1), "<Batch>"),
+    ("\ud800" * 9, repr("\ud800" * 9)),
+    (["x" * 40] * 9, f"{'[' + ', '.join([repr('x' * 40)] * 4)}"[:shown.MAX - 1] + "…"),
+])
+def test_values_are_described(value, text):
+    assert shown.of_value(value) == text
+    for in_bytes in (False, True):
+        data, encoding = values.encode({"value": value, "set": {1}}, in_bytes)
+        found = buffers.load(data) if encoding == values.BYTES else values.decode(data)
+        assert type(found["value"]) is type(value) and found["set"] == {1}
+
+
+def test_json_of_a_blob_contains_the_description_only_for_clients_that_read_it():
+    kept: list[bytes] = []
+
+    def keep(parts: list[Any]) -> bytes:
+        kept.append(b"".join(parts))
+        return b"\xab" * 32
+
+    array = numpy.zeros(calls.BLOB_MIN, "int8")
+    new, _ = values.encode(array, keep=keep)
+    old, _ = values.encode(array, keep=keep, reads_text=False)
+    assert new == old[:-1] + b',"text":"ndarray(1048576 int8) [0, 0, 0, 0, \xe2\x80\xa6]"}'
+    for text in (new, old):
+        assert values.decode(text, lambda name: memoryview(kept[name == b""])).shape == array.shape
+    assert calls.reads_text(calls.pack(b"f", []), False)
+    assert not calls.reads_text(calls.HEAD.pack(calls.MAGIC, 0, 0), False)
+
+
+def test_value_that_cannot_be_described_is_encoded_without_text():
+    odd = type("ndarray", (), {"__module__": "numpy"})()  # an array without elements
+    assert shown.of_value(odd) == ""
+    assert shown.tail("") == b""
+
+
 def test_call_without_arguments_has_no_text():
     assert shown.of_call((), {}) == b""
 
@@ -92,6 +133,22 @@ def test_server_shows_the_arguments_of_a_closure(make_cluster: Any, shows: bool)
     told = [cluster.server.get(f"/api/v1/closures/{one['id']}").get("args_text") for one in cluster.server.get(path)["closures"]]
     assert told == (["1, 2", "<RemoteValue>, b=3"] if shows else [None, None])
     del second
+
+
+def arrays(n: int) -> Any:
+    return numpy.arange(n, dtype="float32")
+
+
+def test_server_shows_the_type_shape_and_beginning_of_a_value(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    for n in (9, 3_000_000):  # the second value is a blob
+        value = c.schedule(arrays, (n,))
+        assert value.fetch(20)[8] == 8
+        (listed,) = [one for one in cluster.server.get(f"/api/v1/jobs/{c.wait_open()}/closures?sort=started&order=desc")["closures"][:1]]
+        preview = cluster.server.get(f"/api/v1/remote_values/{listed['id'].replace('cl_', 'rv_')}/preview?bytes=1")
+        assert preview["description"] == f"ndarray({n} float32) [0, 1, 2, 3, …]"
 
 
 class Odd(Exception):

@@ -67,6 +67,9 @@ class closure_search {
     if (!query_.function.empty() && !names_[raw(c.function)].wanted) return 0;
     if (query_.value && c.value != *query_.value) return 0;
     if (query_.place && c.where != *query_.place) return 0;
+    if (auto const at = ended(c.state) ? c.finished : c.created;
+        at < query_.since || at > query_.until)
+      return 0;
     if (!query_.worker.empty() &&
         (c.place == candidate::no_place || listed_.worker(c.place) != query_.worker))
       return 0;

@@ -54,6 +54,8 @@ struct closure_query {
   std::string text{};                // lower-case text to find in function, error or id; optional
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};
+  // The end of an ended closure and the creation of another closure must lie in this range.
+  time_point since{}, until = never;
   bool rows = true;  // whether to include removed gRPC session records
   listing_order order = listing_order::by_index;
   bool descending = false;

@@ -105,6 +105,25 @@ struct program_row {
   std::vector<group> tasks;
 };
 
+/// A program none of whose ranks runs.
+struct waiting_program_view {
+  program_id id{};
+  std::string name;
+  std::int32_t priority = 0;
+  std::uint32_t ranks = 0;      // smallest number of ranks with which the program starts
+  std::uint32_t would_fit = 0;  // ranks for which there was room when the program was last tried
+  std::uint32_t workers = 0;    // workers that accept ranks
+  time_point since{};
+  std::string waits_for;
+  bool cannot_start = false;  // whether the program would not fit even on idle workers
+};
+
+struct waiting_programs_view {
+  static constexpr std::size_t max = 100;
+  std::vector<waiting_program_view> items;
+  std::uint64_t all = 0;  // number of waiting programs, including omitted programs
+};
+
 struct program_view {
   program_id id{};
   std::string cluster;

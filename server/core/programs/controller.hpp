@@ -89,6 +89,8 @@ class controller {
                                  std::string_view text = {}) const;
   /// Returns the unfinished programs, ordered by state, then the newest finished programs.
   std::vector<program_row> rows(std::size_t limit) const;
+  /// Returns the first waiting programs in the order in which the server tries to start them.
+  waiting_programs_view waiting(time_point now) const;
   /// Returns failed programs, newest failure first.
   std::vector<program_view> failed_since(time_point since, std::size_t limit) const;
   bool has_key(std::string const& submitted_by, std::string const& key) const {

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/core/programs/shares.hpp"
 
 namespace muster::core::programs {
 namespace {
@@ -217,6 +218,20 @@ std::vector<program_row> controller::rows(std::size_t limit) const {
   std::vector<program_row> rows;
   for (auto const* p : newest) rows.push_back(row_of(*p));
   return rows;
+}
+
+waiting_programs_view controller::waiting(time_point now) const {
+  waiting_programs_view found;
+  auto const all = in_turn(table_.waiting(), table_.all(), now);
+  for (auto const* p : all) {
+    if (found.items.size() == waiting_programs_view::max) break;
+    found.items.push_back({p->id, p->spec->name, p->spec->priority, least_ranks(*p->spec),
+                           p->room.would_fit, p->room.workers,
+                           p->attempts > 0 ? p->now.about.ended : p->created, waits_for(*p),
+                           cannot_start(*p)});
+  }
+  found.all = all.size();
+  return found;
 }
 
 std::vector<program_view> controller::failed_since(time_point since, std::size_t limit) const {

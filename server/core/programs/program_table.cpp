@@ -69,6 +69,12 @@ std::vector<program*> program_table::waiting() {
   return in_order;
 }
 
+std::vector<program const*> program_table::waiting() const {
+  std::vector<program const*> in_order;
+  for (auto const& [priority, id] : waiting_) in_order.push_back(&all_.at(id));
+  return in_order;
+}
+
 void program_table::note(program const& p) {
   std::pair const place{-std::int64_t{p.spec->priority}, p.id};
   p.waits() ? (void)waiting_.insert(place) : (void)waiting_.erase(place);

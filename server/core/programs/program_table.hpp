@@ -33,6 +33,7 @@ class program_table {
 
   /// Returns the waiting programs by priority, then by age.
   std::vector<program*> waiting();
+  std::vector<program const*> waiting() const;
   void note(program const& p);  // must be called after each change of p.waits()
 
   std::map<program_id, program> const& all() const { return all_; }

@@ -12,10 +12,11 @@ namespace {
 
 constexpr duration passed_over_max = std::chrono::hours(1);
 
+template <class Program>
 struct submitter {
   std::uint64_t ranks = 0;       // number of ranks that are alive or planned
   time_point last_begun{};       // start of the newest attempt of any of its programs
-  std::deque<program*> queue{};  // programs of the current priority, oldest first
+  std::deque<Program*> queue{};  // programs of the current priority, oldest first
 
   /// Sort key, smallest first: whether the submitter waited for less than an hour, ranks per
   /// weight, and age.
@@ -28,10 +29,12 @@ struct submitter {
     return {now - since < passed_over_max, static_cast<double>(ranks) / weight, p.id};
   }
 };
-using submitters = std::map<std::string_view, submitter>;
+template <class Program>
+using submitters = std::map<std::string_view, submitter<Program>>;
 
-submitters holders(std::map<program_id, program> const& all) {
-  submitters found;
+template <class Program>
+submitters<Program> holders(std::map<program_id, program> const& all) {
+  submitters<Program> found;
   for (auto const& [id, p] : all) {
     if (p.attempts == 0) continue;
     auto& s = found[p.spec->submitted_by];
@@ -49,12 +52,13 @@ std::uint64_t ranks_of(program_spec const& spec) {
 
 }  // namespace
 
-std::vector<program*> in_turn(std::vector<program*> waiting,
+template <class Program>
+std::vector<Program*> in_turn(std::vector<Program*> waiting,
                               std::map<program_id, program> const& all, time_point now) {
   auto const by = [](program const* p) -> std::string const& { return p->spec->submitted_by; };
   auto const same = [&](program const* p) { return by(p) == by(waiting.front()); };
   if (std::all_of(waiting.begin(), waiting.end(), same)) return waiting;
-  auto known = holders(all);
+  auto known = holders<Program>(all);
   for (auto first = waiting.begin(); first != waiting.end();) {
     auto const priority = (*first)->spec->priority;
     auto const end = std::find_if(first, waiting.end(),
@@ -63,7 +67,7 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
     auto const able = std::stable_partition(
         first, end, [now](program const* p) { return p->not_before <= now && !p->lacks_upload(); });
     for (auto it = first; it != able; ++it) known[by(*it)].queue.push_back(*it);
-    std::set<std::pair<submitter::turn, submitter*>> turns;
+    std::set<std::pair<typename submitter<Program>::turn, submitter<Program>*>> turns;
     for (auto& [id, s] : known)
       if (!s.queue.empty()) turns.emplace(s.next(now), &s);
     for (; first != able; ++first) {
@@ -78,5 +82,10 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
   }
   return waiting;
 }
+
+template std::vector<program*> in_turn(std::vector<program*>, std::map<program_id, program> const&,
+                                       time_point);
+template std::vector<program const*> in_turn(std::vector<program const*>,
+                                             std::map<program_id, program> const&, time_point);
 
 }  // namespace muster::core::programs

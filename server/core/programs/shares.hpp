@@ -13,7 +13,9 @@ namespace muster::core::programs {
 /// Orders waiting programs by turn. Each turn assumes that all previous programs in the order
 /// start. Within a priority, programs that pause or lack their upload are last. REQUIRES: `waiting`
 /// is ordered by priority, then by age.
-std::vector<program*> in_turn(std::vector<program*> waiting,
+/// `Program` is `program` or `program const`.
+template <class Program>
+std::vector<Program*> in_turn(std::vector<Program*> waiting,
                               std::map<program_id, program> const& all, time_point now);
 
 }  // namespace muster::core::programs

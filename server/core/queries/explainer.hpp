@@ -22,6 +22,8 @@ class explainer {
 
   /// REQUIRES: the closure exists.
   explanation explain(slot c, time_point now) const;
+  /// Returns why no worker can run the closure now, or nothing if a worker can.
+  std::optional<worker_shortage> without_worker(slot c) const;
   /// Returns whether the closure waits only for a worker and no connected worker can run it.
   bool has_no_worker(slot c) const;
 
@@ -63,8 +65,6 @@ class explainer {
   /// Counts suitable workers that are cordoned or draining. Returns nothing if other suitable
   /// workers accept closures.
   std::optional<worker_shortage> held_back(slot c) const;
-  /// Returns why no worker can run the closure now, or nothing if a worker can.
-  std::optional<worker_shortage> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 
   engine_state const& core_;

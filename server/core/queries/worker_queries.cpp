@@ -70,6 +70,13 @@ page<task_view, std::size_t> worker_queries::list(std::size_t after, std::size_t
   return out;
 }
 
+std::map<std::string, std::vector<lane_key>> worker_queries::by_host() const {
+  std::map<std::string, std::vector<lane_key>> hosts;
+  for (auto const& [key, t] : core_.registry.tasks.rows())
+    hosts[t->spec.host].emplace_back(t->job, t->index);
+  return hosts;
+}
+
 std::uint32_t worker_queries::connected() const {
   return static_cast<std::uint32_t>(core_.registry.all().size());
 }

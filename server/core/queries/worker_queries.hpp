@@ -3,9 +3,11 @@
 // Used only on the engine thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/views.hpp"
@@ -30,6 +32,9 @@ class worker_queries {
   /// @param after number of rows to skip
   page<task_view, std::size_t> list(std::size_t after, std::size_t limit,
                                     task_filter const& filter) const;
+
+  /// Returns job and index of all tasks by the name of the host on which each task registered.
+  std::map<std::string, std::vector<std::pair<std::string, std::int64_t>>> by_host() const;
 
   std::uint32_t connected() const;
   /// Returns the number of connected and disconnected tasks of a job. The number changes only when

@@ -80,7 +80,7 @@ TEST_F(cli_names, every_command_accepts_names_for_ids) {
       "serve",    "worker", "run",     "launch",  "submit",     "functions", "objects",
       "datasets", "tasks",  "top",     "events",  "history",    "doctor",    "clusters",
       "barriers", "kv",     "torch",   "resolve", "data",       "token",     "tls",
-      "proxy",    "help",   "version", "man",     "completion", "bench"};
+      "proxy",    "help",   "version", "man",     "completion", "bench",     "queue"};
   for (auto const& verb : verbs()) {
     bool const listed = std::find(others.begin(), others.end(), verb) != others.end();
     EXPECT_NE(named.contains(verb), listed) << verb << ": does it accept names?";

@@ -40,7 +40,6 @@ constexpr exception exceptions[] = {
     {"Overview.durable.store_version", "standby.*, with a real etcd"},
     {"Overview.durable.leader", "standby.*, with a real etcd"},
     {"Overview.durable.lease_left_ms", "standby.*"},
-    {"Overview.durable.history_*", "history_on_disk.*, over a real disk"},
     {"Session.read_only", "history_on_disk.*, of a server that is gone"},
     {"JobView.not_kept", "view_jobs.session_reports_how_many_closures_a_restart_did_not_keep"},
     {"AgentView.unheard", "restart.tasks_silent_since_the_restart_are_reported_separately"},

@@ -50,13 +50,22 @@ std::string generator::like(std::string const& pattern) {
   if (pattern == "^[0-9a-f]{64}$") return hex16(0) + hex16(0) + hex16(0) + hex16(below(3));
   if (pattern == "^(job_[0-9a-f]{16})?$") return below(3) == 0 ? "" : id("job_");
   static std::regex const listing_form(R"(^\^\(([a-z])\(\[0-9a-f\]\{2\}\)\*\)\?\$$)");
-  if (pattern.find("^(k(") != 0 && std::regex_match(pattern, m, listing_form)) {
+  if (!pattern.starts_with("^(k(") && !pattern.starts_with("^(w(") &&
+      std::regex_match(pattern, m, listing_form)) {
     auto token = m[1].str();
     for (auto n = below(30); n > 0; --n) token += hex16(random_()).substr(0, 2);
     return below(3) == 0 ? "" : token;
   }
+  // The token of /work contains the order, so the token of another order is an error.
+  if (pattern.starts_with("^(w(")) return below(2) == 0 ? "" : "w";
   if (pattern.starts_with("^(k(")) return below(2) == 0 ? "k" : "k612f62ff";
   if (pattern.find("(us|ms|s|m|h|d)") != std::string::npos) return one_of(durations);
+  static std::regex const list_form(R"(^\^\(\(([A-Za-z|]+)\)\(,.*$)");
+  if (std::regex_match(pattern, m, list_form)) {
+    auto const words = m[1].str();
+    auto const end = words.find('|');
+    return below(3) == 0 ? "" : words.substr(0, end) + "," + words.substr(words.rfind('|') + 1);
+  }
   if (pattern.starts_with("^(rv_"))
     return below(2) == 0 ? id("rv_") : "#" + std::to_string(below(3));
   if (pattern.find("[A-Za-z0-9+/_-]{4}") != std::string::npos)

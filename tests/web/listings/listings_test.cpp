@@ -240,6 +240,32 @@ TEST_F(listings, failed_values_are_marked_and_can_be_filtered) {
   EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/remote_values/errors"), 1);
 }
 
+TEST_F(listings, values_are_filtered_by_worker_text_and_time) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  submit(1);
+  ASSERT_TRUE(eventually([&] { return w.holds() == 1; }));
+  w.wait();
+  w.fail_all("division by zero\nat row 7");
+  auto const values = [this](std::string const& query) {
+    return get_json("/api/v1/remote_values?" + query).at("remote_values").as_array();
+  };
+  ASSERT_TRUE(eventually([&] { return values("error=true").size() == 1; }));
+  auto const failed = values("error=true")[0];
+  EXPECT_EQ(text_at(failed, "/worker"), "worker:0");
+  EXPECT_EQ(text_at(failed, "/error_line"), "division by zero");
+  EXPECT_EQ(values("worker=worker:1").size(), 0u);
+  EXPECT_EQ(values("worker=worker:0&error=true").size(), 1u);
+  ASSERT_EQ(values("q=Division%20BY").size(), 1u);
+  EXPECT_EQ(values("q=Division%20BY")[0].at("id"), failed.at("id"));
+  auto const ended = static_cast<std::int64_t>(number_at(failed, "/finished_ms"));
+  auto const range = [](std::int64_t from, std::int64_t to) {
+    return "error=true&from_ms=" + std::to_string(from) + "&to_ms=" + std::to_string(to);
+  };
+  EXPECT_EQ(values(range(ended, ended)).size(), 1u) << "the range includes its last millisecond";
+  EXPECT_EQ(values(range(ended + 1, ended + 9'000)).size(), 0u);
+  EXPECT_EQ(values(range(0, ended - 1)).size(), 0u);
+}
+
 struct silent_holder final : server::holder_sink {
   void on_upload_requested(std::string_view) override {}
   bool on_ticket(std::string_view, std::string_view) override { return true; }
@@ -249,11 +275,14 @@ struct silent_holder final : server::holder_sink {
 TEST_F(listings, large_value_is_listed_at_the_worker_that_holds_it) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo"}]})", 201);
-  w.finish_all(R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":12000009})");
+  w.finish_all(R"({"$blob":")" + std::string(64, 'a') +
+               R"-(","bytes":12000009,"text":"ndarray(3 int8)"})-");
   auto const at = "/api/v1/remote_values/" + text_at(job, "/closures/0/remote_value") + "/preview";
   auto const before = get_json(at);
   EXPECT_FALSE(before.at("at_server").as_bool());
   EXPECT_FALSE(before.as_object().contains("holder"));
+  EXPECT_EQ(text_at(before, "/description"), "ndarray(3 int8)");
+  EXPECT_EQ(number_at(before, "/bytes"), 12'000'009);
   silent_holder sink;
   auto const name = std::string(32, '\xaa');
   auto const id = core_engine().run([&](engine_services& services) {

@@ -41,10 +41,11 @@ class written_past {
     return reader_;
   }
 
-  void event(core::duration after_noon, std::string const& cluster, std::string const& text) {
+  void event(core::duration after_noon, std::string const& cluster, std::string const& text,
+             std::string const& kind = "task_lost") {
     using core::coordination::severity;
     server::event const e{
-        9, noon + after_noon, {severity::warning, "task_lost", cluster, "worker:1", text}};
+        9, noon + after_noon, {severity::warning, kind, cluster, "worker:1", text}};
     keep(history_kind::events, after_noon, server::encoded(std::vector{e}));
   }
   void point(std::uint32_t series, core::duration after_noon, float queued, float failed) {

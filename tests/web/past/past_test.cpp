@@ -21,10 +21,23 @@ TEST_F(history_fixture, events_of_a_period_are_paginated) {
   EXPECT_TRUE(get_json(path + "&subject=worker:2").at("events").as_array().empty());
 }
 
+TEST_F(history_fixture, events_of_a_kind_are_found_on_disk_and_in_memory) {
+  past.event(1min, "default", "lost");
+  past.event(2min, "default", "failed", "barrier_failed");
+  start(with_history());
+  auto const path = "/api/v1/events?kind=barrier_failed";
+  EXPECT_EQ(texts(get_json(path + ("&from_ms=" + at(0min))), "events", "text"), names{"failed"});
+  core_engine().tell({core::coordination::severity::info, "barrier_failed", {}, {}, "now"});
+  core_engine().tell({core::coordination::severity::info, "task_lost", {}, {}, "another"});
+  EXPECT_EQ(texts(get_json(path), "events", "text"), names{"now"});
+  EXPECT_TRUE(get_json("/api/v1/events?kind=none").at("events").as_array().empty());
+}
+
 TEST_F(history_fixture, invalid_time_is_refused_with_its_field) {
   start(with_history());
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=x", 400), "/field"), "from_ms");
+  EXPECT_EQ(text_at(get_json("/api/v1/remote_values?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=1&after=3", 422), "/field"), "after");
   EXPECT_EQ(text_at(get_json("/api/v1/history/jobs?page_token=x00", 400), "/field"), "page_token");
   EXPECT_EQ(text_at(get_json("/api/v1/history/stream?steps=1001", 400), "/field"), "steps");

@@ -165,6 +165,8 @@ TEST(sign_in_cookie, has_the_host_prefix_and_secure_over_tls) {
   EXPECT_EQ(sign_in_cookie_name(o, r), "muster_session_80");
   r.host = "head.example:80;x=1";
   EXPECT_EQ(sign_in_cookie_name(o, r), "muster_session_80") << "only digits are copied";
+  o.base_path = "/a/b";
+  EXPECT_EQ(sign_in_cookie_name(o, r), "muster_session_80_a_b");
   o.tls.secure_cookies = true;
   auto const set = set_cookie(o, "a", "b", 5s);
   EXPECT_EQ(set, "a=b; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=5");
