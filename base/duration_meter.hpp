@@ -28,7 +28,7 @@ class duration_counts {
 
   std::uint64_t count() const;
   duration sum() const;
-  /// Returns a percentile, as the mean of its bucket, or 0 if there are no durations.
+  /// Returns a percentile, as the mean of its bucket, or 0 without durations.
   /// @param part from 0 to 1
   duration percentile(double part) const;
 };

@@ -47,7 +47,7 @@ struct unmet_demand_view {
   bool complete = true;            // false if there was no time to examine all queued closures
 };
 
-/// What an entry of the queue waits for.
+/// Kinds of entries of the queue.
 enum class queue_kind : std::uint8_t {
   closures = 0,  ///< queued closures with the same function, needs and priority
   gang = 1,

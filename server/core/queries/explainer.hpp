@@ -14,6 +14,9 @@
 
 namespace muster::core {
 
+/// Returns the options of a closure that has these needs.
+closure_options needs_of(requirement const& r);
+
 class explainer {
  public:
   explainer(engine_state const& core, release_texts const& texts, worker_events const& workers,

@@ -13,6 +13,8 @@ constexpr std::size_t looks_max = 50'000;
 /// Maximum number of session queues visited per call.
 constexpr std::size_t queues_max = 20'000;
 
+}  // namespace
+
 closure_options needs_of(requirement const& r) {
   closure_options o;
   o.task_job = r.job;
@@ -21,8 +23,6 @@ closure_options needs_of(requirement const& r) {
   o.resources = r.resources;
   return o;
 }
-
-}  // namespace
 
 gang_view explainer::view_of(gang const& g, bool fits) const {
   gang_view v;

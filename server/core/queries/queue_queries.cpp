@@ -32,15 +32,6 @@ struct entry {
   bool startable = false;
 };
 
-closure_options options_of(requirement const& r) {
-  closure_options o;
-  o.task_job = r.job;
-  o.task_index = r.index;
-  o.labels = r.labels;
-  o.resources = r.resources;
-  return o;
-}
-
 /// Returns how often the free resources suffice for one closure.
 std::uint32_t times_free(resource_amounts const& free, requirement const& needs) {
   std::uint32_t times = ~0u;
@@ -294,7 +285,7 @@ queue_entry queue_details::of(entry const& e) {
   auto const& l = core_.scheduler.queue_of(e.first);
   v.kind = e.kind;
   v.priority = l.priority;
-  if (l.requirement != 0) v.needs = options_of(core_.scheduler.required(l.requirement));
+  if (l.requirement != 0) v.needs = needs_of(core_.scheduler.required(l.requirement));
   v.waiting = e.waiting;
   if (e.members) {
     v.gang = e.members->name;
