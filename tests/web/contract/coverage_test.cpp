@@ -42,6 +42,7 @@ constexpr exception exceptions[] = {
     {"Overview.durable.lease_left_ms", "standby.*"},
     {"Session.read_only", "history_on_disk.*, of a server that is gone"},
     {"JobView.not_kept", "view_jobs.session_reports_how_many_closures_a_restart_did_not_keep"},
+    {"WorkPage.runs.not_kept", "the same"},
     {"AgentView.unheard", "restart.tasks_silent_since_the_restart_are_reported_separately"},
     {"ProgramView.coordination_cluster",
      "programs_e2e.each_attempt_has_its_own_cluster_generation_on_loopback"},

@@ -93,6 +93,30 @@ TEST_F(work_list, shows_the_end_and_the_first_error) {
   EXPECT_LE(text_at(work("q=long").at("runs").at(0), "/error").size(), 310u);
 }
 
+TEST_F(work_list, shows_a_cancelled_job_with_running_closures_as_stopping) {
+  start();
+  add_worker(worker::habit::hold, 0, 1);
+  auto const id = job("long");
+  EXPECT_FALSE(work().at("runs").at(0).as_object().contains("stopping"));
+  post_json("/api/v1/jobs/" + id + "/cancel", "");
+  EXPECT_EQ(work().at("runs").at(0).at("stopping"), true);
+}
+
+TEST_F(work_list, shows_the_client_of_a_session_and_until_when_it_is_kept) {
+  start();
+  core_engine().run([](server::hub& h) {
+    core::open_session e;
+    e.client = "ipv4:10.0.0.7:51234";
+    e.spec.delivery = core::delivery::unary;
+    h.ask(std::move(e), [](core::reply const& r) { EXPECT_TRUE(r.status.ok()); });
+  });
+  auto const s = work().at("runs").at(0);
+  EXPECT_EQ(text_at(s, "/client"), "ipv4:10.0.0.7:51234");
+  EXPECT_FALSE(s.at_pointer("/holding/attached").as_bool());
+  EXPECT_FALSE(s.at_pointer("/holding/detached").as_bool());
+  EXPECT_GT(number_at(s, "/holding/kept_until_ms"), number_at(s, "/created_ms"));
+}
+
 TEST_F(work_list, is_filtered_by_kind_state_label_time_and_text) {
   start();
   job("etl-1", R"(,"metadata":{"team":"ml","tries":3})");

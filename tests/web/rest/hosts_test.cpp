@@ -69,6 +69,29 @@ TEST_F(rest_hosts, list_each_host_once_with_its_workers) {
   EXPECT_FALSE(other.contains("process_memory_bytes"));
 }
 
+TEST_F(rest_hosts, show_memory_traffic_and_gpus) {
+  auto const stream = attach(0, "b");
+  core_engine().run([&](server::hub& h) {
+    machine m;
+    m.host = "b";
+    m.memory = 5'000, m.memory_total = 10'000;
+    m.received = 1, m.sent = 2, m.read = 3, m.written = 4;
+    m.gpus = {{"H100", 0.5, 20, 80}};
+    h.report(stream, m);
+  });
+  auto const m = get_json("/api/v1/hosts").at_pointer("/hosts/0/machine");
+  EXPECT_EQ(number_at(m, "/memory_bytes"), 5'000);
+  EXPECT_EQ(number_at(m, "/memory_total_bytes"), 10'000);
+  EXPECT_EQ(number_at(m, "/received_per_s"), 1);
+  EXPECT_EQ(number_at(m, "/sent_per_s"), 2);
+  EXPECT_EQ(number_at(m, "/read_per_s"), 3);
+  EXPECT_EQ(number_at(m, "/written_per_s"), 4);
+  EXPECT_EQ(text_at(m, "/gpus/0/name"), "H100");
+  EXPECT_EQ(m.at_pointer("/gpus/0/busy"), 0.5);
+  EXPECT_EQ(number_at(m, "/gpus/0/memory_bytes"), 20);
+  EXPECT_EQ(number_at(m, "/gpus/0/memory_total_bytes"), 80);
+}
+
 TEST_F(rest_hosts, are_filtered_and_sent_in_pages) {
   attach(0, "a");
   attach(1, "b");

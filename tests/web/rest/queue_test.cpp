@@ -55,6 +55,15 @@ TEST_F(queue, higher_priority_starts_first_and_unmet_needs_are_last) {
   EXPECT_EQ(number_at(all, "/closures") - number_at(all, "/closures_startable"), 1);
 }
 
+TEST_F(queue, names_ten_jobs_of_an_entry_and_counts_the_others) {
+  start();
+  for (int i = 0; i < 12; ++i) submit_job(closure("muster.echo"));
+  auto const all = get_json("/api/v1/queue");
+  ASSERT_EQ(all.at("queue").as_array().size(), 1u);
+  EXPECT_EQ(all.at_pointer("/queue/0/jobs").as_array().size(), 10u);
+  EXPECT_EQ(number_at(all, "/queue/0/jobs_more"), 2);
+}
+
 TEST_F(queue, second_entry_of_a_job_comes_after_the_first_of_another) {
   start();
   add_worker(worker::habit::hold, 0, 1);
