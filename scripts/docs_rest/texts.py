@@ -46,7 +46,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Lists all runs of a cluster together. `facets` contains the number of runs by kind, state, user and label; each facet ignores the "
         "filter of the same facet. `matching` counts the runs on all pages. A request reads each run of the cluster once, at most about "
         "31,000.",
-        (),
+        ("422 `until_ms` is earlier than `since_ms`",),
     ),
     "getJob": ("Get a job", "", ()),
     "joinJob": ("Wait for a job", "Responds when the job has ended (`done` is true) or when `timeout` expires.", (_LONG,)),
@@ -463,7 +463,11 @@ OPERATION_PARAMETERS: dict[str, dict[str, str]] = {
         "rank": "rank of the program; default: all ranks",
         "program": "search the output of this program's ranks",
     },
-    "listMachines": {"cluster": "only this cluster", "program": "only machines of this program's hosts, one for each host"},
+    "listMachines": {
+        "cluster": "only this cluster",
+        "program": "only machines of this program's hosts, one for each host",
+        "job": "only machines of hosts that run or ran calls of this job or session, one for each host",
+    },
     "getOverview": {"cluster": "only this cluster, without the server's uptime and rates"},
     "streamResults": {"wait": "`true`: send each line when its closure has ended"},
     "getKey": {"timeout": "maximum time to wait for the key, at most 10 min; default: no wait"},

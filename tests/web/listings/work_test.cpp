@@ -102,6 +102,15 @@ TEST_F(work_list, shows_a_cancelled_job_with_running_closures_as_stopping) {
   EXPECT_EQ(work().at("runs").at(0).at("stopping"), true);
 }
 
+TEST_F(work_list, shows_of_which_job_a_job_is_the_retry) {
+  start();
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const id = job("broken");
+  w.fail_all("Disk full");
+  post_json("/api/v1/jobs/" + id + "/retry", "", 201);
+  EXPECT_EQ(text_at(work().at("runs").at(0), "/retry_of"), id);
+}
+
 TEST_F(work_list, shows_the_client_of_a_session_and_until_when_it_is_kept) {
   start();
   core_engine().run([](server::hub& h) {
@@ -215,7 +224,6 @@ TEST_F(work_list, invalid_query_names_the_field) {
            {"user", "user=" + many},
            {"label", "label=" + many},
            {"since_ms", "since_ms=yesterday"},
-           {"until_ms", "since_ms=2&until_ms=1"},
            {"sort", "sort=color"},
            {"order", "order=up"},
            {"limit", "limit=1001"},
@@ -227,6 +235,7 @@ TEST_F(work_list, invalid_query_names_the_field) {
     EXPECT_EQ(text_at(json::parse(r.body), "/field"), field) << query;
   }
   EXPECT_EQ(get("/api/v1/work?cluster=none").status, 404u);
+  EXPECT_EQ(text_at(get_json("/api/v1/work?since_ms=2&until_ms=1", 422), "/field"), "until_ms");
 }
 
 TEST(work_labels, are_the_texts_numbers_and_booleans_of_the_metadata) {

@@ -67,6 +67,36 @@ TEST_F(rest_machines, tasks_include_their_machines) {
   EXPECT_EQ(gone.at_pointer("/machines/0/samples/cpu/0"), 1.5) << "earlier samples are kept";
 }
 
+TEST_F(rest_machines, are_filtered_by_job) {
+  start_with_worker();
+  report(5'000);
+  add_worker(worker::habit::echo, 1, 1);
+  core_engine().run([&](server::hub& h) {
+    auto m = one(1);
+    m.host = "h2";
+    h.machines().report("worker:1", std::move(m), h.now());
+  });
+  auto const submit = [&](std::string const& function) {
+    auto const job = R"({"closures":[{"function":")" + function + R"("}]})";
+    return text_at(post_json("/api/v1/jobs", job, 201), "/id");
+  };
+  auto const machines_of = [&](std::string const& id, std::string const& more = {}) {
+    return get_json("/api/v1/machines?job=" + id + more).at("machines").as_array();
+  };
+  auto const ended = submit("muster.echo");
+  get_json("/api/v1/jobs/" + ended + "/join?timeout=10s");
+  auto const found = machines_of(ended);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(text_at(found[0], "/host"), "h2");
+  EXPECT_EQ(text_at(found[0], "/task"), "worker:1");
+  auto const running = machines_of(submit("f"));
+  ASSERT_EQ(running.size(), 1u) << "before the first closure has ended";
+  EXPECT_EQ(text_at(running[0], "/host"), "h1");
+  EXPECT_EQ(machines_of(ended, "&host=h1").size(), 0u);
+  EXPECT_EQ(get("/api/v1/machines?job=job_00000000000f4240").status, 404u);
+  EXPECT_EQ(text_at(get_json("/api/v1/machines?job=x", 404), "/detail"), "there is no job 'x'");
+}
+
 TEST_F(rest_machines, have_samples) {
   start_with_worker();
   for (std::uint64_t i = 1; i <= 3; ++i) report(i);

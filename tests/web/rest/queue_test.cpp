@@ -64,6 +64,12 @@ TEST_F(queue, names_ten_jobs_of_an_entry_and_counts_the_others) {
   EXPECT_EQ(number_at(all, "/queue/0/jobs_more"), 2);
 }
 
+TEST_F(queue, names_the_task_that_an_entry_needs) {
+  start();
+  submit_job(closure("muster.echo", R"({"task":"worker:7"})"));
+  EXPECT_EQ(text_at(get_json("/api/v1/queue"), "/queue/0/needs/task"), "worker:7");
+}
+
 TEST_F(queue, second_entry_of_a_job_comes_after_the_first_of_another) {
   start();
   add_worker(worker::habit::hold, 0, 1);

@@ -1,6 +1,9 @@
 #include <map>
+#include <variant>
 
+#include "server/core/api/id_text.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/history/activity/activity_pages.hpp"
 #include "server/hub/access/cluster_scope.hpp"
 #include "web/json/machine_json.hpp"
 #include "web/rest/answers.hpp"
@@ -47,40 +50,64 @@ void take(server::hub& h, machine_query const& q, std::uint64_t& at, recorded_ma
   }
 }
 
+using run_id = std::variant<core::program_id, core::session_id>;
+using host_tasks = std::map<std::string, std::set<std::string>>;
+
 // Includes earlier attempts, whose records contain no worker names. Adds the workers that currently
 // run on these hosts.
-muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hub& h,
-                                                                      core::program_id id) {
+muster::result<host_tasks> hosts_of(server::hub& h, core::program_id id) {
   auto const attempts = h.state().programs().attempts_of(id);
   auto const ranks = h.state().programs().ranks(id);
   if (!attempts || !ranks) return attempts ? ranks.error() : attempts.error();
-  std::map<std::string, std::set<std::string>> hosts;
+  host_tasks found;
   for (auto const& r : *ranks)
-    if (!r.worker.empty()) hosts[r.host].insert(r.worker);
+    if (!r.worker.empty()) found[r.host].insert(r.worker);
   for (auto const& a : *attempts)
     if (auto const* const record = h.programs().records().find({id, a.attempt}))
-      for (auto const& r : record->ranks) hosts.try_emplace(r.host);
-  hosts.erase(std::string());
-  return hosts;
+      for (auto const& r : record->ranks) found.try_emplace(r.host);
+  found.erase(std::string());
+  return found;
+}
+
+// Includes workers that have left, as long as their machines are stored.
+muster::result<host_tasks> hosts_of(server::hub& h, core::session_id id) {
+  if (auto const job = h.state().sessions().find(id); !job) return job.error();
+  host_tasks found;
+  auto const add = [&](std::string const& worker) {
+    if (auto const* const row = h.machines().find(worker)) found[row->newest.host].insert(worker);
+  };
+  if (auto const times = h.past().times().find(id, h.past().named()))
+    for (auto const& row : times->workers)
+      if (!row.name.empty()) add(row.name);
+  core::activity_filter of_job;
+  of_job.job = id;
+  for (auto const& lane : history::running(h.past(), h.state(), of_job, {}).names.lanes)
+    add(lane.job + ":" + std::to_string(lane.index));
+  return found;
+}
+
+server::hub& hub_of(engine_services& services, run_id const& run) {
+  return std::visit([&](auto id) -> server::hub& { return services.pools.of(id); }, run);
 }
 
 muster::status find_hosts(engine_services& services, server::cluster_scope const& scope,
-                          core::program_id id, std::string& cluster, machine_filter& into) {
-  auto& h = services.pools.of(id);
-  auto hosts = hosts_of(h, id);
-  if (!hosts) return hosts.error();
-  if (!scope.sees(h.cluster())) return {code::not_found, "there is no program " + core::text(id)};
+                          run_id const& run, std::string& cluster, machine_filter& into) {
+  auto& h = hub_of(services, run);
+  auto found = std::visit([&](auto id) { return hosts_of(h, id); }, run);
+  if (!found) return found.error();
+  if (!scope.sees(h.cluster()))
+    return {code::not_found,
+            "there is no " + std::visit([](auto id) { return core::text(id); }, run)};
   cluster = h.cluster();
-  into.hosts = std::move(*hosts);
+  into.hosts = std::move(*found);
   return {};
 }
 
 coro::task<response> list_past_machines(web_context& context, exchange& ex, machine_query q,
-                                        history_query time,
-                                        std::optional<core::program_id> program) {
+                                        history_query time, std::optional<run_id> run) {
   if (!keeps_history(context)) co_return problem_response(no_history_problem());
   time.limit = std::min(q.limit, charted_max);
-  auto prepare = [q, time, program, name = std::string(ex.req.parameter("cluster")),
+  auto prepare = [q, time, run, name = std::string(ex.req.parameter("cluster")),
                   scope = scope_of(context, ex.req)](engine_services& services) {
     auto filter = q.filter;
     auto until = time;
@@ -99,8 +126,7 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
       else
         wrong = pool.error();
     }
-    if (program && wrong.ok())
-      wrong = find_hosts(services, *scope, *program, only.emplace(), filter);
+    if (run && wrong.ok()) wrong = find_hosts(services, *scope, *run, only.emplace(), filter);
     auto const samples = q.samples > 0 ? q.samples : past_samples_default;
     return [filter, until, clusters, wrong, only, samples, after = q.after,
             may = visible_clusters(services, scope)](
@@ -127,26 +153,29 @@ coro::task<response> list_machines(web_context& context, exchange& ex) {
   q.limit = query.limit();
   if (q.samples > 0) q.limit = std::min(q.limit, charted_max);
   q.after = query.page_token('m');
-  std::optional<core::program_id> program;
+  std::optional<run_id> run;
   if (auto const text = query.text("program"); !text.empty()) {
-    program = server::parse_program(text);
-    if (!program) return refused(unknown_id("program", text));
+    run = server::parse_program(text);
+    if (!run) return refused(unknown_id("program", text));
+  } else if (auto const job = query.text("job"); !job.empty()) {
+    run = server::parse_job(job);
+    if (!run) return refused(unknown_id("job", job));
   }
   if (has_time_range(query)) {
     history_query time;
     if (auto const wrong = read_time_range(query, time)) return refused(*wrong);
-    return list_past_machines(context, ex, std::move(q), time, program);
+    return list_past_machines(context, ex, std::move(q), time, run);
   }
-  auto work = [q, program, name = std::string(query.text("cluster")),
+  auto work = [q, run, name = std::string(query.text("cluster")),
                scope = scope_of(context, ex.req)](
                   engine_services& services) mutable -> muster::result<recorded_machines> {
     recorded_machines page;
     std::uint64_t at = 0;
-    if (program) {
+    if (run) {
       std::string of_it;
-      auto const found = find_hosts(services, *scope, *program, of_it, q.filter);
+      auto const found = find_hosts(services, *scope, *run, of_it, q.filter);
       if (!found.ok()) return found;
-      take(services.pools.of(*program), q, at, page);
+      take(hub_of(services, *run), q, at, page);
       return page;
     }
     if (!name.empty()) {
@@ -179,12 +208,15 @@ void add_machine_routes(std::vector<route>& to) {
                 0, samples_max},
                {"program", query_kind::text,
                 "only one machine per host that is running or ran ranks of this program (prog_…)"},
+               {"job", query_kind::text,
+                "only one machine per host that is running or ran closures of this job or session "
+                "(job_…); ignored if program is given"},
                from_parameter,
                to_parameter,
                limit_parameter,
                page_token_parameter("m")})
           .responds_with("MachinePage", schema_of<recorded_machines>)
-          .also(404, "No such cluster or program")
+          .also(404, "No such cluster, program or job")
           .also(409, "With a time: the server does not store history")
           .also(422, "to_ms is before from_ms")
           .also(429, "Too many history requests are waiting"));

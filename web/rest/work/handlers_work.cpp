@@ -265,6 +265,8 @@ coro::task<response> list_work(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto asked = work_query::read(query);
   if (query.failed()) co_return problem_response(query.failure());
+  if (asked.until_ms < asked.since_ms)
+    co_return problem_response(impossible("until_ms", "must not be earlier than 'since_ms'"));
   std::string const cluster(query.text("cluster"));
   auto time = in_pool(cluster, [](server::hub& h) { return h.now(); });
   auto const now = co_await context.engine.on_engine(std::move(time));
@@ -334,7 +336,8 @@ void add_work_routes(std::vector<route>& to) {
                  limit_parameter,
                  page_token_parameter("w", query_kind::page_text)})
           .responds_with("WorkPage", schema_of_members<work_page_members>)
-          .also(404, "No such cluster"));
+          .also(404, "No such cluster")
+          .also(422, "until_ms is before since_ms"));
 }
 
 }  // namespace muster::web

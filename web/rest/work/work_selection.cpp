@@ -97,7 +97,6 @@ work_query work_query::read(query_check& query) {
   q.labels = query.list("label");
   q.since_ms = work_time_of(query, "since_ms", 0);
   q.until_ms = work_time_of(query, "until_ms", INT64_MAX);
-  if (q.until_ms < q.since_ms) query.fail("until_ms", "must not be earlier than 'since_ms'");
   q.text = lower(query.text("q"));
   for (std::size_t i = 0; i < enum_size<work_order>; ++i)
     if (equal_ignoring_case(query.text("sort"), muster::name(work_order(i))))
