@@ -7,7 +7,8 @@ import { Cluster } from '../../tests/browser/cluster.mjs';
 // The value of `muster bench heartbeats`, which registers the tasks.
 const FIRST_INCARNATION = 0x5eed_0000_0000n;
 const STREAMS = 100; // calls that one connection may have open
-const PAUSE_MS = 100; // between changes of a row: ten per second
+const PAUSE_MS = 100; // between changes of rows: ten per second
+const BATCH_MS = 250; // between batches of closures
 const WAIT_MS = 3000; // longer than the page's threshold for "waiting"
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -24,8 +25,8 @@ async function server(...flags) {
   return cluster;
 }
 
-/** Runs `agents` tasks with a heartbeat every five seconds, `waiting` of them at one barrier. Ten rows per second change. */
-export async function crowd(agents, waiting) {
+/** Runs `agents` tasks with a heartbeat every five seconds, `waiting` of them at one barrier. Ten rows times `speed` change per second. */
+export async function crowd(agents, waiting, speed = 1) {
   const cluster = await server();
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
   // A long timeout, so that a busy host causes no failure.
@@ -40,7 +41,7 @@ export async function crowd(agents, waiting) {
   for (const agent of all) agent.service = all[0].service;
   for (const agent of all.slice(0, waiting)) agent.barrier('epoch/7', 36_000_000).catch(() => {});
   await until(async () => (await arrived(cluster)) === waiting);
-  const changes = setInterval(meetings(all.slice(waiting)), PAUSE_MS);
+  const changes = setInterval(meetings(all.slice(waiting)), PAUSE_MS / speed);
   await sleep(WAIT_MS);
   return {
     url: cluster.url,
@@ -75,6 +76,28 @@ function meetings(agents) {
     n += 2;
     first.barrier(id, 60_000, among).catch(() => {});
     setTimeout(() => second.barrier(id, 60_000, among).catch(() => {}), WAIT_MS);
+  };
+}
+
+/** Submits `rate` closures a second, as a job for each quarter of a second; `job` is one of them. */
+export async function flooded(rate) {
+  const cluster = await server();
+  for (const index of [0, 1]) cluster.worker(index, '--slots', '2', '--credits', '256');
+  await until(async () => (await cluster.get('/api/v1/overview')).tasks.connected === 2);
+  const batch = () => cluster.submit('muster.noop', [], Math.round((rate * BATCH_MS) / 1000), 'flood');
+  const job = await batch();
+  let due = Date.now();
+  const timer = setInterval(() => {
+    for (; due <= Date.now(); due += BATCH_MS) batch().catch((error) => console.error(error.message));
+  }, 20);
+  return {
+    url: cluster.url,
+    job,
+    ended: async () => (await cluster.get('/api/v1/overview')).closures.succeeded,
+    end() {
+      clearInterval(timer);
+      cluster.end();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
-// A coordination client in plain gRPC that can register and wait at a barrier, and a session that
-// creates and calls objects.
+// A coordination client in plain gRPC that can register and wait at a barrier, a session that
+// creates and calls objects, and a process that holds a value.
 import { connect } from 'node:http2';
 
 const SERVICE = '/xla.coordination.CoordinationService';
@@ -41,12 +41,31 @@ export class Agent {
 
   /** Resolves when the barrier was passed. `among` lists the participants; by default all tasks. */
   async barrier(id, timeoutMs, among = []) {
+    await this.#call('Barrier', [this.#who(), bytes(2, Buffer.from(id)), number(3, timeoutMs), bytes(4, Buffer.concat(among.map(varint))), number(5, this.task)]);
+  }
+
+  /** Sends heartbeats until the end. */
+  stayAlive() {
+    this.beats = setInterval(() => this.#call('Heartbeat', [this.#who(), fixed64(2, this.incarnation), number(3, this.task)]).catch(() => {}), 5000);
+  }
+
+  /** Resolves when the key exists. */
+  async key(name) {
+    await this.#call('GetKeyValue', [this.#who(), bytes(2, Buffer.from(name))]);
+  }
+
+  async heartbeat() {
     const who = Buffer.concat([fixed64(2, this.incarnation), fixed64(3, this.service)]);
-    await this.#call('Barrier', [bytes(1, who), bytes(2, Buffer.from(id)), number(3, timeoutMs), bytes(4, Buffer.concat(among.map(varint))), number(5, this.task)]);
+    await this.#call('Heartbeat', [bytes(1, who), fixed64(2, this.incarnation), number(3, this.task)]);
   }
 
   end() {
+    clearInterval(this.beats);
     this.session.destroy();
+  }
+
+  #who() {
+    return bytes(1, Buffer.concat([fixed64(2, this.incarnation), fixed64(3, this.service)]));
   }
 
   #call(method, fields) {
@@ -130,5 +149,21 @@ export class ObjectSession {
       if (at >= 0) return at;
       await new Promise((resolve) => this.#news.push(resolve));
     }
+  }
+}
+
+/** A process that reports a value of this size in the memory of a worker. */
+export class ValueHolder {
+  constructor(address, task, size, token = '') {
+    this.session = openSession(address);
+    const stream = this.session.request({ ':method': 'POST', ':path': '/muster.v1.BlobService/Hold', 'content-type': 'application/grpc', te: 'trailers', ...(token && { authorization: `Bearer ${token}` }) });
+    stream.on('error', () => {}); // the server stops first
+    stream.resume();
+    const name = Buffer.alloc(32, task);
+    stream.write(framed(bytes(1, Buffer.from(task.replace(':', '-'))), bytes(2, Buffer.from(task)), bytes(3, name), bytes(4, varint(size))));
+  }
+
+  end() {
+    this.session.destroy();
   }
 }

@@ -33,10 +33,12 @@ async function withAgents(count, body) {
 
 test('a server with only agents shows its tasks', async () => {
   await withAgents(3, async (server) => {
-    const seen = await WatchedPage.open(browser, `${server.url}/`);
+    const seen = await WatchedPage.open(browser, `${server.url}/now/charts`);
     await seen.counts('key-tasks', 3);
     await seen.reads('key-tasks', /of 3/);
-    await seen.at('cluster-row', '[data-cluster="train"][data-state="RUNNING"]').waitFor();
+    const now = await WatchedPage.open(browser, `${server.url}/now`);
+    await now.at('cluster-row', '[data-cluster="train"][data-state="RUNNING"]').waitFor();
+    assert.deepEqual(now.faults, []);
     await seen.reads('map-legend', /Connected 3/);
     assert.equal(await seen.at('empty').count(), 0, 'no message that no task has joined');
     await seen.at('cluster-map').focus();

@@ -1,6 +1,6 @@
 // Real `muster` processes for the browser tests: a server that can restart on its ports, and
 // workers that can be killed.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, watch, existsSync } from 'node:fs';
@@ -13,6 +13,7 @@ export class Cluster {
   folder = mkdtempSync(join(tmpdir(), 'muster-browser-'));
   grpc = '127.0.0.1:0';
   http = '127.0.0.1:0';
+  token = ''; // of requests; with `--auth on`, the admin's token after `serve`
   workers = new Map();
   server;
 
@@ -24,13 +25,42 @@ export class Cluster {
     const ready = join(this.folder, 'ready.json');
     rmSync(ready, { force: true });
     const appeared = fileAppears(this.folder, ready);
-    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready, ...flags]);
+    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready, ...this.#page(), ...flags]);
     const failed = once(this.server, 'exit').then(([code]) => {
       throw new Error(`muster serve ended with ${code} before it was ready`);
     });
     await Promise.race([appeared, failed]);
     failed.catch(() => {}); // its later end is expected
     ({ grpc: this.grpc, http: this.http } = JSON.parse(readFileSync(ready, 'utf8')));
+    if (flags.includes('--auth')) this.token = readFileSync(this.adminFile, 'utf8').trim();
+  }
+
+  get data() {
+    return join(this.folder, 'data');
+  }
+
+  /** The file with the admin's token, if the server has `--data-dir` of `data`. */
+  get adminFile() {
+    return join(this.data, 'admin.token');
+  }
+
+  /** Creates a token. */
+  createToken(...flags) {
+    const made = spawnSync(binary, ['token', 'create', ...flags, '--url', this.url, '--token-file', this.adminFile], { encoding: 'utf8' });
+    if (made.status !== 0) throw new Error(made.stderr);
+    return made.stdout.trim();
+  }
+
+  /** Returns the cookies of a browser that has signed in with this token. */
+  async signedIn(token = this.token) {
+    const response = await this.#request('POST', '/api/v1/session', JSON.stringify({ token }), 'application/json');
+    const [name, value] = response.headers.get('set-cookie').split(';')[0].split('=');
+    return { cookies: [{ name, value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Strict' }], origins: [] };
+  }
+
+  /** With MUSTER_PAGE, the server serves the dashboard of this folder instead of its own. */
+  #page() {
+    return process.env.MUSTER_PAGE ? ['--dashboard-dir', process.env.MUSTER_PAGE] : [];
   }
 
   async stopServer() {
@@ -55,7 +85,8 @@ export class Cluster {
   }
 
   worker(index, ...flags) {
-    const child = this.#run(['worker', '--server', this.grpc, '--index', String(index), ...flags]);
+    const token = this.token ? ['--token-file', this.adminFile] : [];
+    const child = this.#run(['worker', '--server', this.grpc, '--index', String(index), ...token, ...flags]);
     this.workers.set(index, child);
   }
 
@@ -69,13 +100,7 @@ export class Cluster {
   /** Submits a job of `count` closures; resolves with its id. */
   async submit(fn, args, count, name) {
     const body = { name, map: { function: fn, args: Array.from({ length: count }, () => args) } };
-    const response = await fetch(`${this.url}/api/v1/jobs`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(await response.text());
-    return (await response.json()).id;
+    return (await this.#send('POST', '/api/v1/jobs', JSON.stringify(body), 'application/json')).id;
   }
 
   /** Adds `count` closures to an open job. */
@@ -90,8 +115,8 @@ export class Cluster {
   }
 
   /** Submits these closures as a job; resolves with its id. */
-  async submitAll(name, closures, more = {}) {
-    const answer = await this.#send('POST', '/api/v1/jobs', JSON.stringify({ name, closures, ...more }), 'application/json');
+  async submitAll(name, closures, more = {}, token = this.token) {
+    const answer = await this.#send('POST', '/api/v1/jobs', JSON.stringify({ name, closures, ...more }), 'application/json', token);
     return answer.id;
   }
 
@@ -101,19 +126,21 @@ export class Cluster {
   }
 
   async get(path) {
-    const response = await fetch(this.url + path);
-    if (!response.ok) throw new Error(await response.text());
-    return response.json();
+    return this.#send('GET', path);
   }
 
   async cancel(id) {
     return this.#send('POST', `/api/v1/jobs/${id}/cancel`, undefined, 'application/json');
   }
 
+  /** Cancels a program. */
+  async stop(id) {
+    return this.#send('POST', `/api/v1/programs/${id}/cancel`, undefined, 'application/json');
+  }
+
   /** Deletes a finished job. */
   async forget(id) {
-    const response = await fetch(`${this.url}/api/v1/jobs/${id}`, { method: 'DELETE' });
-    if (!response.ok) throw new Error(await response.text());
+    await this.#request('DELETE', `/api/v1/jobs/${id}`);
   }
 
   /** Declares a cluster; resolves with the server's answer. */
@@ -123,16 +150,15 @@ export class Cluster {
 
   async putBlob(bytes) {
     const name = createHash('sha256').update(bytes).digest('hex');
-    const response = await fetch(`${this.url}/api/v1/blobs/${name}`, { method: 'PUT', body: bytes });
-    if (!response.ok) throw new Error(await response.text());
+    await this.#request('PUT', `/api/v1/blobs/${name}`, bytes);
     return name;
   }
 
   /** Resolves when this many tasks have arrived at the barrier. */
   async arrived(name, id, count) {
     for (;;) {
-      const response = await fetch(`${this.url}/api/v1/clusters/${name}/barriers/${encodeURIComponent(id)}`);
-      if (response.ok && (await response.json()).arrived_count >= count) return;
+      const barrier = await this.get(`/api/v1/clusters/${name}/barriers/${encodeURIComponent(id)}`).catch(() => null);
+      if (barrier?.arrived_count >= count) return;
     }
   }
 
@@ -140,10 +166,15 @@ export class Cluster {
     return this.#send('PUT', `/api/v1/clusters/${name}/kv/${encodeURIComponent(key)}`, value, 'text/plain');
   }
 
-  async #send(method, path, body, type) {
-    const response = await fetch(this.url + path, { method, headers: { 'Content-Type': type }, body });
+  async #send(method, path, body, type, token) {
+    return (await this.#request(method, path, body, type, token)).json();
+  }
+
+  async #request(method, path, body, type, token = this.token) {
+    const headers = { ...(type && { 'Content-Type': type }), ...(token && { Authorization: `Bearer ${token}` }) };
+    const response = await fetch(this.url + path, { method, headers, body });
     if (!response.ok) throw new Error(await response.text());
-    return response.json();
+    return response;
   }
 
   end() {

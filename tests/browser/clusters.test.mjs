@@ -45,11 +45,11 @@ test('a barrier shows missing tasks, and then that it has passed', async () => {
     const arrived = [agents[0].barrier('epoch/1', 60_000)];
     const row = seen.at('barrier', '[data-barrier="epoch/1"]');
     await row.waitFor();
-    assert.match(await row.textContent(), /2 missing of 3/);
+    assert.match(await row.textContent(), /1 of 3 arrived, worker:1 and worker:2 missing/);
     await seen.reads('missing', /worker:1/);
     await seen.reads('missing', /worker:2/);
     arrived.push(agents[2].barrier('epoch/1', 60_000));
-    await seen.reads('barrier', /1 missing/);
+    await seen.reads('barrier', /2 of 3 arrived, worker:1 missing/);
     assert.equal(await seen.at('missing').count(), 1);
     await picture(seen, 'barriers');
     arrived.push(agents[1].barrier('epoch/1', 60_000));
@@ -60,7 +60,7 @@ test('a barrier shows missing tasks, and then that it has passed', async () => {
   });
 });
 
-test('agents are listed with what they wait for', async () => {
+test('agents are listed with the barrier or key that they wait for', async () => {
   await withAgents(async (server, agents) => {
     const seen = await WatchedPage.open(browser, `${server.url}/tasks?cluster=train`);
     const row = (task) => seen.at('agents-row', `[data-task="worker:${task}"]`);

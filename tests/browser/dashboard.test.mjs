@@ -57,7 +57,7 @@ async function isRed(locator) {
 
 test('a running job is shown live', async () => {
   await withCluster(2, async (cluster) => {
-    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const seen = await WatchedPage.open(browser, `${cluster.url}/now/charts`);
     await seen.reads('conn-state', /live/i);
     await seen.counts('key-tasks', 2);
     await seen.page.locator('.map-label', { hasText: '2 tasks' }).waitFor();
@@ -90,7 +90,7 @@ test('a killed worker turns red', async () => {
 
 test('the dashboard reconnects after the server restarts', async () => {
   await withCluster(1, async (cluster) => {
-    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const seen = await WatchedPage.open(browser, `${cluster.url}/now/charts`);
     await seen.counts('key-tasks', 1);
     seen.serverIsDown = true;
     assert.equal(await cluster.stopServer(), 0, 'an open dashboard must not spoil an orderly stop');
@@ -107,7 +107,7 @@ test('durability is shown, and a killed server returns on its ports', async () =
   const cluster = new Cluster();
   try {
     await cluster.serve('--supervise', '--data-dir', join(cluster.folder, 'data'), '--cluster', 'train:worker=2');
-    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const seen = await WatchedPage.open(browser, `${cluster.url}/now/charts`);
     await seen.reads('kept', /all changes on disk/);
     await seen.reads('kept', /start 1,/);
     for (const theme of ['light', 'dark']) {
@@ -127,7 +127,7 @@ test('durability is shown, and a killed server returns on its ports', async () =
 
 test('screenshots are taken in both themes', async () => {
   await withCluster(3, async (cluster) => {
-    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const seen = await WatchedPage.open(browser, `${cluster.url}/now/charts`);
     await seen.counts('key-tasks', 3);
     await cluster.killWorker(2);
     await runUntilShown(cluster, seen, 'screenshot');
@@ -141,7 +141,7 @@ test('screenshots are taken in both themes', async () => {
 
 test('untrusted names are shown as text', async () => {
   await withCluster(1, async (cluster) => {
-    const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+    const seen = await WatchedPage.open(browser, `${cluster.url}/now/charts`);
     const hostile = '<img src=x onerror=alert(1)>';
     await cluster.submit('muster.noop', [], 1, hostile);
     await seen.reads('job-row', hostile);

@@ -26,14 +26,19 @@ test('the URL names the job, and back and forward navigate between jobs', async 
   await shows(seen, older, 'the older one');
 
   await seen.navigate('Work');
-  await seen.at('jobs-row', `[data-job="${newer}"]`).locator('a').click();
+  await seen.at('work-row', `[data-run="${newer}"]`).locator('a').click();
   await shows(seen, newer, 'the newer one');
   assert.equal(seen.page.url(), `${cluster.url}/runs/${newer}`);
   await seen.at('closures-row').locator('a').first().click();
+  await seen.page.waitForURL(/[?&]call=cl_/);
+  await seen.at('call-page').click();
   await seen.page.waitForURL(/closures\/cl_/);
   await seen.at('closure').waitFor();
 
   await seen.page.goBack();
+  await seen.at('inspector').waitFor();
+  await seen.page.goBack();
+  await seen.at('inspector').waitFor({ state: 'detached' });
   await shows(seen, newer, 'the newer one');
   await seen.page.goBack();
   await seen.page.goBack();
@@ -47,7 +52,7 @@ test('the URL names the job, and back and forward navigate between jobs', async 
 
 test('a link on the overview opens the job', async () => {
   const id = await cluster.submit('muster.noop', [], 1, 'linked');
-  const seen = await open();
+  const seen = await open('/now/charts');
   await seen.at('job-row', `[data-job="${id}"] a`).click();
   await shows(seen, id, 'linked');
   assert.equal(seen.page.url(), `${cluster.url}/runs/${id}`);
@@ -69,7 +74,7 @@ test('a job page starts with durations by function and worker', async () => {
 });
 
 test('dragging zooms all charts, and the range is in the URL', async () => {
-  const seen = await open();
+  const seen = await open('/now/charts');
   const over = seen.page.locator('[data-testid="chart-queue"] .u-over');
   await over.waitFor();
   const zoomed = /zoom=\d+-\d+/;
@@ -94,7 +99,7 @@ test('an old job is reached by paging and by its URL', async () => {
   const seen = await open('/work');
   await seen.reads('count-line', /1 to 50/);
   await seen.at('next-page').click();
-  await seen.at('jobs-row', `[data-job="${old}"]`).locator('a').click();
+  await seen.at('work-row', `[data-run="${old}"]`).locator('a').click();
   await shows(seen, old, 'long ago');
 });
 
@@ -112,7 +117,7 @@ test('an unknown job is reported', async () => {
   await seen.reads('no-job', "there is no job '<b>%'");
   assert.equal(await seen.page.locator('#log').count(), 0);
   await seen.at('no-job').locator('a').click();
-  await seen.at('jobs-row').first().waitFor();
+  await seen.at('work-row').first().waitFor();
   assert.equal(seen.page.url(), `${cluster.url}/work`);
 });
 
@@ -125,6 +130,6 @@ test('no claims are shown before data arrives', async () => {
     };
   });
   await seen.page.reload();
-  await seen.page.locator('#jobs').waitFor();
-  assert.equal(await seen.page.locator('#jobs', { hasText: 'No jobs yet' }).count(), 0);
+  await seen.page.locator('#work').waitFor();
+  assert.equal(await seen.page.locator('#work', { hasText: 'No runs yet' }).count(), 0);
 });

@@ -75,7 +75,7 @@ test('case, source, job, program and rank narrow a search, and exclusions are sh
   assert.equal(await seen.at('found-line').count(), 1);
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=prints`);
   await finds(seen, '[data-closure]', 2);
-  await seen.reads('log-search-meant', /programs are not searched/);
+  await seen.reads('log-search-meant', /Programs are not searched/);
   // Opens the lines around the match.
   await seen.at('found-line', '[data-closure]').first().locator('.found-time').click();
   await seen.page.waitForURL(/from=\d+/);

@@ -45,7 +45,7 @@ test('agents that were silent since a restart are not shown as connected', async
     const { address } = await server.declare('train', { worker: 3 });
     for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
     await Promise.all(agents.map((agent) => agent.register()));
-    const seen = await WatchedPage.open(browser, `${server.url}/`);
+    const seen = await WatchedPage.open(browser, `${server.url}/now/charts`);
     await seen.reads('key-tasks', /3 of 3/);
     seen.serverIsDown = true;
     await server.killServer();
@@ -53,7 +53,9 @@ test('agents that were silent since a restart are not shown as connected', async
     await seen.reads('key-tasks', /0 of 3.*3 silent since the server restarted/);
     seen.serverIsDown = false;
     await seen.reads('map-legend', /Connected 0.*Silent since the server restarted 3/);
-    await seen.at('cluster-row', '[data-cluster="train"]').filter({ hasText: '0 of 3 connected' }).waitFor();
+    const now = await WatchedPage.open(browser, `${server.url}/now`);
+    await now.at('cluster-row', '[data-cluster="train"]').filter({ hasText: '0 of 3 connected' }).waitFor();
+    assert.deepEqual(now.faults, []);
     await seen.at('agent-problems-row', '[data-task="worker:1"][data-state="unheard"]').waitFor();
     await shoot(seen, 'agents-unheard');
 
@@ -75,7 +77,7 @@ test('all views count failed tasks alike, and their last heartbeat stays fixed',
     for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
     await Promise.all(agents.map((agent) => agent.register()));
     server.worker(0);
-    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    const overview = await WatchedPage.open(browser, `${server.url}/now/charts`);
     await overview.reads('key-tasks', /1 of 4.*3 error/); // without heartbeats
     await overview.reads('map-legend', /Connected 1.*Error 3.*Disconnected 0/);
     await overview.at('agent-problems-row').nth(2).waitFor();
@@ -100,9 +102,9 @@ test('a waiting job is not shown as running and can be cancelled', async () => {
   await withServer([], async (server) => {
     const job = await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
     const seen = await WatchedPage.open(browser, `${server.url}/jobs`);
-    await seen.page.locator('[data-testid="jobs-row"] [data-doing="Queued"]').waitFor();
+    await seen.page.locator('[data-testid="work-row"] [data-doing="Queued"]').waitFor();
     await shoot(seen, 'job-waits');
-    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    const overview = await WatchedPage.open(browser, `${server.url}/now/charts`);
     await overview.page.locator('[data-testid="job-row"] [data-doing="Queued"]').waitFor();
     await server.cancel(job);
     for (const row of ['job-row', 'function-row']) await overview.at(row).filter({ hasText: '1 of 1 ended' }).filter({ hasText: '1 cancelled' }).waitFor();
@@ -131,24 +133,10 @@ test('a value that is a blob has the size of the blob and downloads it', async (
     assert.equal(statSync(await download.path()).size, large.length);
     await shoot(seen, 'value-blob');
 
-    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    const overview = await WatchedPage.open(browser, `${server.url}/now/charts`);
     await overview.at('function-row', '[data-function="load.shard"]').filter({ hasText: '1 of 1' }).waitFor();
     assert.equal(await overview.at('function-row').count(), 2, 'by their names, and nothing that was never called');
     await overview.page.locator(`[data-testid="job-row"][data-job="${job}"] [data-doing="Succeeded"]`).waitFor();
     assert.deepEqual([...seen.faults, ...overview.faults], []);
-  });
-});
-
-test('short closures are counted by function', async () => {
-  await withServer([], async (server) => {
-    server.worker(0);
-    const closures = Array.from({ length: 300 }, (_, n) => ({ function: n % 3 === 0 ? 'muster.noop' : 'muster.echo', args: n % 3 === 0 ? [] : [n] }));
-    await server.submitAll('mixed', closures);
-    const seen = await WatchedPage.open(browser, `${server.url}/stream`);
-    const row = (fn) => seen.at('sums-row', `[data-task="worker:0"][data-function="${fn}"]`);
-    await row('muster.noop').filter({ hasText: '100' }).waitFor();
-    await row('muster.echo').filter({ hasText: '200' }).waitFor();
-    await shoot(seen, 'stream-mixed');
-    assert.deepEqual(seen.faults, []);
   });
 });

@@ -93,7 +93,7 @@ test('dismissed alerts stay hidden after a reload and can be shown again', async
 });
 
 test('alerts can be retried and explained in place', async () => {
-  await cluster.submit('muster.fail', ['no'], 1, 'again');
+  await cluster.submit('muster.fail', ['a cause of its own'], 1, 'again');
   const waits = await cluster.submitAll('waits', [{ function: 'muster.noop', options: { labels: { zone: 'mars' } } }]);
   const seen = await visitor('/');
   await seen.reads('verdict', /2 jobs failed/);
@@ -148,6 +148,8 @@ test('an empty page links to clusters with content', async () => {
 test('a saved filter is found in the palette and on its page', async () => {
   const seen = await visitor('/work?state=FAILED');
   await seen.at('save-filter').click();
+  await seen.page.keyboard.press('Enter');
+  await seen.at('save-filter').filter({ hasText: 'Remove view' }).waitFor();
   await seen.page.goto(`${cluster.url}/events`);
   await seen.reads('conn-state', /live/i);
   await find(seen, 'saved failed');
@@ -163,7 +165,7 @@ test('times show their zone, and the choice of UTC is kept', async () => {
   const seen = await visitor('/work');
   await seen.at('zone-UTC').click();
   await seen.page.reload();
-  const time = seen.page.locator('[data-testid=jobs-row] time').first();
+  const time = seen.page.locator('[data-testid=work-row] time').first();
   await time.waitFor();
   assert.match(await time.getAttribute('title'), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
 });
@@ -177,7 +179,7 @@ test('an attempt links to its time in the task stream', async () => {
 
 test('bidirectional control characters are shown as code points', async () => {
   const seen = await visitor('/work');
-  await seen.at('jobs-row').filter({ hasText: '⟨U+202E⟩gnp.exe' }).waitFor();
+  await seen.at('work-row').filter({ hasText: '⟨U+202E⟩gnp.exe' }).waitFor();
 });
 
 test('a phone layout has one bar, a menu, and names next to values', async () => {

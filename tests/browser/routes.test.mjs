@@ -54,7 +54,8 @@ async function train() {
 }
 
 const ROUTES = {
-  overview: () => '/',
+  overview: () => '/now',
+  charts: () => '/now/charts',
   tasks: () => '/fleet',
   logs: () => '/explore?q=no',
   stream: () => '/explore/stream',
@@ -66,6 +67,8 @@ const ROUTES = {
   worker: () => '/fleet/worker:1',
   jobs: () => '/work',
   job: () => `/runs/${ids.job}`,
+  'job with a call': () => `/runs/${ids.job}?call=${ids.failed}`,
+  'compared job': () => `/runs/${ids.job}?compare=${ids.job}`,
   'failed closure': () => `/closures/${ids.failed}`,
   'waiting closure': () => `/closures/${ids.waits}`,
   programs: () => '/programs',

@@ -14,7 +14,7 @@ export function launch() {
 export async function watched(context, url) {
   const page = await context.newPage();
   const faults = [];
-  page.on('console', (message) => message.type() === 'error' && faults.push(`console: ${message.text()}`));
+  page.on('console', (message) => message.type() === 'error' && faults.push(`console: ${message.text()} ${message.location().url}`));
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('request', (request) => {
     if (new URL(request.url()).host !== new URL(url).host) faults.push(`other host: ${request.url()}`);

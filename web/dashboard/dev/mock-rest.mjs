@@ -2,6 +2,11 @@
 
 import { timelineOf } from './mock-timeline.mjs';
 
+const HOLDERS = [
+  { task: 'worker:1', bytes: 2.1e9, values: 3 },
+  { task: 'worker:2', bytes: 900e6, values: 2 },
+];
+
 const JOB = 'job_0000000000000005';
 const FUNCTIONS = ['train_step', 'load_shard', 'eval_step'];
 const TOTAL = 50_000;
@@ -272,6 +277,35 @@ function logMatches(query, began) {
 }
 
 // Returns a machine over an hour with a sample every 5 s, or over a range.
+// Twelve hosts with eight workers each. One worker is slow, one is lost, one is cordoned.
+function hosts(query) {
+  const { machine: figures } = machine('worker:0', query);
+  const worker = (n) => ({
+    cluster: 'llm-70b',
+    task: `worker:${n}`,
+    state: n === 1 ? 'ERROR' : 'CONNECTED',
+    since_ms: Date.now() - 3_600_000,
+    draining: false,
+    cordoned: n === 3,
+    away: false,
+    pid: 4711 + n,
+    slots: 4,
+    running: n === 1 ? 0 : n % 5,
+    waiting_for_values: 0,
+    sent_ahead: n % 3,
+    finished: 12_345,
+    failed: n === 2 ? 7 : 0,
+    failed_last_hour: n === 2 ? 3 : 0,
+    value_bytes: n * 1_250_000,
+    slowness: n === 12 ? 2.1 : 0.9 + (n % 5) / 20,
+    ...(n === 12 && { slow_since_ms: Date.now() - 18 * 60_000 }),
+    error: n === 1 ? 'the connection broke and the worker did not reconnect within 5 s' : '',
+  });
+  const all = Array.from({ length: 12 }, (_, h) => ({ host: `rack07-node${String(h).padStart(2, '0')}`, machine: figures, workers: Array.from({ length: 8 }, (_, n) => worker(8 * h + n)) }));
+  const task = query.get('task');
+  return task ? [{ ...all[0], workers: [worker(Number(task.split(':')[1]))] }] : all;
+}
+
 function machine(task, query) {
   const n = Number(task.split(':')[1]) + 1;
   const [from, to] = ['from_ms', 'to_ms'].map((name) => Number(query.get(name)) / 1000);
@@ -306,8 +340,27 @@ function machine(task, query) {
   };
 }
 
+// Answers of a server on which nothing has run.
+const EMPTY = {
+  jobs: { jobs: [], counts: { jobs: {}, sessions: {} } },
+  work: { runs: [], matching: 0, of: 0, facets: { kinds: [], states: [], users: [], labels: [] } },
+  programs: { programs: [] },
+  'remote_values/holders': { holders: [] },
+  remote_values: { remote_values: [], looked_at: 0, of: 0 },
+  objects: { objects: [] },
+  machines: { machines: [] },
+  hosts: { hosts: [] },
+  per_worker_values: { per_worker_values: [] },
+  queue: { queue: [], entries: 0, closures: 0, closures_startable: 0, programs: 0, blocked: 0, delayed: 0, sent_ahead: 0, complete: true },
+  blobs: { blobs: 0, bytes: 0, bytes_max: 4e9, held: 0, elsewhere: { workers: [] } },
+};
+
 export class MockRest {
   began = Date.now() - 5_400_000;
+
+  constructor({ scenario } = {}) {
+    this.empty = scenario === 'empty';
+  }
 
   counts() {
     return { total: TOTAL, blocked: 1000, queued: 4984, running: 16, succeeded: 43_999, failed: 1, cancelled: 0 };
@@ -409,10 +462,36 @@ export class MockRest {
     return { program: p, attempts: { attempts: attemptsOf(p) }, barriers: { barriers }, ...Object.fromEntries(ranks.map((r) => [r.rank, r])) };
   }
 
+  // All runs in one list; newest first.
+  work(query) {
+    const countsOf = ({ total, running, succeeded, failed, cancelled }) => ({ total, ended: succeeded + failed + cancelled, running, succeeded, failed, cancelled });
+    const jobs = this.jobs().map((j) => ({
+      ...{ kind: j.streaming ? 'session' : 'job', id: j.id, cluster: j.cluster ?? '', name: j.name, state: j.state, created_ms: j.created_ms, ...(j.finished_ms ? { ended_ms: j.finished_ms } : {}) },
+      ...{ duration_ms: (j.finished_ms || Date.now()) - j.created_ms, counts: countsOf(j.counts), error: j.error?.message, values: j.values ?? 0, value_bytes: j.value_bytes ?? 0, client: j.client },
+      ...{ holding: j.holding, retryable: j.retryable },
+    }));
+    const all = programs(this.began).map((p) => ({
+      ...{ kind: 'program', id: p.id, cluster: '', name: p.name, state: p.state, created_ms: p.created_ms, ...(p.finished_ms ? { ended_ms: p.finished_ms } : {}) },
+      ...{ duration_ms: (p.finished_ms || Date.now()) - p.created_ms, counts: { total: p.ranks, ended: p.started - p.alive || 0, running: p.alive }, error: p.cause?.text, waits_for: p.waits_for },
+      ...{ attempt: p.attempt, restarts: p.restarts, max_restarts: p.max_restarts },
+    }));
+    const q = (query.get('q') ?? '').toLowerCase();
+    const among = (name, value) => !query.get(name) || query.get(name).split(',').includes(value) || (query.get(name) === 'UNFINISHED' && !/^(SUCC|FAIL|CANC)/.test(value));
+    const runs = [...jobs, ...all].filter((r) => among('kind', r.kind) && among('state', r.state) && (!q || r.name.toLowerCase().includes(q) || r.id.includes(q)));
+    const facet = (name) => [...new Set([...jobs, ...all].map((r) => r[name]))].map((value) => ({ value, runs: [...jobs, ...all].filter((r) => r[name] === value).length }));
+    runs.sort((a, b) => b.created_ms - a.created_ms);
+    return { runs: runs.slice(0, 50), matching: runs.length, of: jobs.length + all.length, facets: { kinds: facet('kind'), states: facet('state'), users: [], labels: [] } };
+  }
+
   // Returns the answer, or null for other paths.
   answer(url) {
     const { pathname: path, searchParams: query } = url;
     const is = (pattern) => pattern.exec(path);
+    const none = this.empty && EMPTY[path.replace('/api/v1/', '')];
+    if (none) return none;
+    if (path === '/api/v1/blobs') return { blobs: 12, bytes: 61e6, bytes_max: 4e9, held: 9, elsewhere: { workers: HOLDERS } };
+    const [, generation, more_runs] = is(/^\/api\/v1\/clusters\/[^/]+(\/runs)?$/) ? [null, { number: 1, started_ms: this.began, state: 'RUNNING' }, path.endsWith('/runs')] : [];
+    if (generation) return more_runs ? { runs: [generation] } : { generation };
     if (path === '/api/v1/jobs') {
       const q = (query.get('q') ?? '').toLowerCase();
       const fits = (j) =>
@@ -421,6 +500,7 @@ export class MockRest {
         Object.fromEntries(['RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'].map((state) => [state.toLowerCase(), this.jobs().filter((j) => j.state === state && !!j.streaming === streaming).length]));
       return { jobs: this.jobs().filter(fits), counts: { jobs: counts(false), sessions: counts(true) } };
     }
+    if (path === '/api/v1/work') return this.work(query);
     const [, program, more_of, number] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+)(?:\/(\d+))?)?)?$/) ?? [path];
     if (path.startsWith('/api/v1/programs')) {
       const all = programs(this.began);
@@ -481,6 +561,7 @@ export class MockRest {
           }))
           .sort((a, b) => b.value_bytes - a.value_bytes),
       };
+    const among = (status) => !query.get('status') || query.get('status').split(',').includes(status);
     if (path === '/api/v1/remote_values')
       return {
         remote_values: Array.from({ length: 60 }, (_, n) => ({
@@ -495,18 +576,21 @@ export class MockRest {
           created_ms: this.began,
           finished_ms: this.began + n * 900,
           ...(n === 11 && { released: 'its job was the oldest that holds values' }),
-        })),
+          ...(n === 19 && { error: { kind: 'USER', message: "KeyError: 'no such column: price'" } }),
+        })).filter((v) => among(v.error ? 'ERROR' : v.status)),
         looked_at: 60,
         of: 60,
       };
     if (path === '/api/v1/objects')
       return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
     if (path === '/api/v1/logs/search') return logMatches(query, this.began);
+    if (path === '/api/v1/events') return { first: 1, last: 0, events: [] };
     if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
     if (path === '/api/v1/machines')
       return {
         machines: (query.get('task') ? [query.get('task')] : query.get('program') ? ['worker:0', 'worker:1', 'worker:2', 'worker:3'] : ['worker:0', 'worker:1']).map((task) => machine(task, query)),
       };
+    if (path === '/api/v1/hosts') return { hosts: hosts(query) };
     if (path === '/api/v1/per_worker_values')
       return {
         per_worker_values: [
@@ -526,36 +610,87 @@ export class MockRest {
           },
         ],
       };
-    if (path === '/api/v1/gangs')
+    if (path === '/api/v1/queue') {
+      const closures = (first, more) => ({
+        kind: 'closures',
+        priority: 0,
+        needs: {},
+        examined: 64,
+        first: closureId(first),
+        job: JOB,
+        jobs: [{ id: JOB, name: 'etl-nightly' }],
+        since_ms: Date.now() - 1_140_000,
+        ...more,
+      });
+      const many = 5000;
       return {
-        gangs: [
+        queue: [
+          closures(44_000, {
+            position: 1,
+            waiting: many,
+            wanted: many,
+            free: 0,
+            workers: 1024,
+            workers_free: 0,
+            slots: 8192,
+            functions: [
+              { name: 'parse_shard', waiting: 40 },
+              { name: 'tokenize', waiting: 24 },
+            ],
+            why: "1,024 workers with 'parse_shard' are busy or about to receive work; the function has 5,000 closures queued and 8,192 running.",
+            reason: 'BUSY',
+          }),
           {
-            job: JOB,
+            kind: 'program',
+            position: 2,
+            priority: 0,
+            wanted: 8,
+            free: 6,
+            workers: 1024,
+            since_ms: Date.now() - 60_000,
+            why: 'there is room for 6 of its 8 ranks on the 1024 workers that run programs',
+            program: 'prog_0000000000000007',
+            name: 'finetune',
+          },
+          closures(44_100, {
+            kind: 'gang',
             gang: 'allreduce',
-            size: 8,
-            here: 8,
-            first: closureId(44_100),
-            function: 'train_step',
-            since_ms: Date.now() - 1_140_000,
-            why: "the connected workers have no room for the 8 closures of gang 'allreduce' at the same time, even when idle",
-          },
-        ],
-      };
-    if (path === '/api/v1/wishes')
-      return {
-        wishes: [
-          {
+            ready: 20,
+            waiting: 20,
+            wanted: 20,
+            free: 2,
+            examined: 20,
+            workers: 1,
+            workers_free: 1,
+            slots: 2,
+            functions: [{ name: 'train_step', waiting: 20 }],
+            why: "the connected workers have no room for the 20 closures of gang 'allreduce' at the same time, even when idle.",
+            reason: 'GANG_TOO_LARGE',
+          }),
+          closures(44_200, {
             needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } },
-            functions: ['train_step'],
-            queued: 12,
+            waiting: 12,
+            wanted: 12,
+            free: 0,
+            examined: 12,
             workers: 0,
-            first: closureId(44_200),
-            job: JOB,
-            since_ms: Date.now() - 1_140_000,
-            why: 'no connected worker has the label zone=mars',
-          },
+            workers_free: 0,
+            slots: 0,
+            functions: [{ name: 'train_step', waiting: 12 }],
+            why: "of 1,024 workers with 'train_step', none has the label zone=mars.",
+            reason: 'UNSATISFIABLE',
+          }),
         ],
+        entries: 4,
+        closures: many + 32,
+        closures_startable: many,
+        programs: 1,
+        blocked: 120,
+        delayed: 3,
+        sent_ahead: 16,
+        complete: true,
       };
+    }
     const [, index, more] = is(/^\/api\/v1\/clusters\/[^/]+\/tasks\/worker\/(\d+)(\/\w+)?$/) ?? [];
     if (index === undefined) return null;
     if (more === '/closures')
@@ -572,6 +707,9 @@ export class MockRest {
         finished: at((n) => 200 + 60 * Math.sin(n / 5)),
         failed: at((n) => (n === 41 ? 30 : 0)),
         busy_ms: at((n) => 180_000 + 50_000 * Math.sin(n / 9)),
+        slowness: Array.from({ length: 60 }, (_, n) => (n < 8 ? null : Number((n < 42 ? 1 + 0.1 * Math.sin(n) : 2.1).toFixed(2)))),
+        slowness_now: 2.1,
+        slow_since_ms: Date.now() - 18 * 60_000,
       };
     }
     return this.worker(Number(index));

@@ -13,6 +13,17 @@ import { MockClusters } from './mock-clusters.mjs';
 import { MockRest } from './mock-rest.mjs';
 import { MockStream } from './mock-stream.mjs';
 
+const SERVER_HEALTH = {
+  version: '0.1.0',
+  uptime_ms: 3_600_000,
+  window_ms: 60_000,
+  engine: { responding: true, lag_now_us: 60, lag_p50_us: 70, lag_p99_us: 900, lag_max_us: 4_200 },
+  process: { resident_bytes: 180e6, memory_bytes: 16e9, busy_cores: 0.4, cores: 8, open_files: 40, open_files_max: 1024 },
+  queue: { calls: 120, changes: 3 },
+  disk: { syncs: 212, sync_p50_us: 1_100, sync_p99_us: 6_400, sync_max_us: 9_000, waiting_bytes: 0 },
+  history: { bytes: 42e6, dropped: 0, unreadable: 0 },
+};
+
 const dist = process.env.MUSTER_WEB_OUT || fileURLToPath(new URL('../dist', import.meta.url));
 
 const HEADERS = {
@@ -365,7 +376,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
   const named = new MockClusters({ scenario });
   let cluster = new Cluster({ tasks, scenario });
   const log = new MockLog();
-  const things = new MockRest();
+  const things = new MockRest({ scenario });
   for (let n = 0; n < 60; ++n) log.say();
   const clients = new Set();
 
@@ -376,6 +387,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
       response.end(body);
     };
     if (url.pathname === '/api/v1/overview') return send(200, 'application/json', JSON.stringify(cluster.data()));
+    if (url.pathname === '/api/v1/server/health') return send(200, 'application/json', JSON.stringify(SERVER_HEALTH));
     const one = things.answer(url);
     if (one) return send(200, 'application/json', JSON.stringify(one));
     const job = /^\/api\/v1\/jobs\/([^/]+)$/.exec(url.pathname)?.[1]; // a job that the list does not contain

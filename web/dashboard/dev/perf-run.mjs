@@ -12,7 +12,7 @@ for (const [name, id] of Object.entries(RUNS)) {
   const mock = await startMock({ scenario: 'full', tasks: 200 });
   const browser = await launch();
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-  const { page, faults } = await watched(context, `${mock.url}/programs/${id}`);
+  const { page, faults } = await watched(context, `${mock.url}/runs/${id}`);
   await page.waitForSelector('[data-testid=run-timeline]:not([data-barriers="0"])');
   await page.waitForSelector('[data-testid=run-steps]');
   await page.waitForTimeout(1500);

@@ -10,7 +10,7 @@ const mock = await startMock({ tasks: 24, bars });
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
 const now = Date.now();
-const { page, faults } = await watched(context, `${mock.url}/stream?from=${now - 580_000}&to=${now - 20_000}`);
+const { page, faults } = await watched(context, `${mock.url}/explore/stream?from=${now - 580_000}&to=${now - 20_000}`);
 await page.waitForFunction(() => Number(document.querySelector('[data-testid=stream-canvas]')?.dataset.runs) > 1000);
 await page.waitForTimeout(1500);
 const canvas = await page.locator('[data-testid=stream-canvas]').boundingBox();

@@ -27,6 +27,7 @@ const SCENES = [
   { name: 'full', mock: { scenario: 'full', tasks: 10_000 } },
   {
     name: 'small',
+    path: '/now/charts',
     mock: { scenario: 'small', tasks: 3 },
     async act({ page, mock }) {
       mock.post('/mock/kill?task=worker:1');
@@ -45,6 +46,7 @@ const SCENES = [
   },
   {
     name: 'selected',
+    path: '/now/charts',
     mock: { scenario: 'full', tasks: 10_000 },
     async act({ page }) {
       await page.click('[data-testid=task-row] >> nth=1');

@@ -26,20 +26,28 @@ test('the cluster of an alert is that of its link', () => {
   assert.equal(clusterOf(row('a', 'error', 1)), '');
 });
 
+const said = (rows: readonly AttentionRow[]) =>
+  verdict(rows)
+    .map(({ text }) => text)
+    .join(', ');
+const counted = (rule: string, count: number) => ({ ...row(`a ${rule}`, 'error', 1, rule), count });
+
 test('the verdict counts alerts by kind and names a single one', () => {
-  const counted = (rule: string, count: number) => ({ ...row(`a ${rule}`, 'error', 1, rule), count });
-  assert.equal(verdict([], 'calm'), 'calm');
-  assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
-  assert.equal(verdict([counted('job-failed', 30), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
-  assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers waiting');
-  assert.equal(
-    verdict(
-      ['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)),
-      '',
-    ),
-    'a, b, c, d, e, and 1 more',
-  );
-  assert.equal(verdict([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }], ''), '1 run failed, w');
+  assert.equal(said([]), '');
+  assert.equal(said([counted('job-failed', 1)]), 'a job-failed');
+  assert.equal(said([counted('job-failed', 30), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)]), '4 jobs failed, 34 closures cannot start');
+  assert.equal(said([counted('barrier-stuck', 5), counted('barrier-stuck', 1)]), '2 barriers waiting');
+  assert.equal(said(['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t))), 'a, b, c, d, e, and 1 more');
+  assert.equal(said([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }]), '1 run failed, w');
+  assert.equal(said([row('Program a waits', 'error', 1, 'x'), row('Job B failed', 'error', 1, 'y'), row('GPU 1 is hot', 'error', 1, 'z')]), 'Program a waits, job B failed, GPU 1 is hot');
+});
+
+test('each phrase of the verdict leads to the page that lists its objects', () => {
+  const links = (...rows: AttentionRow[]) => verdict(rows).map(({ link }) => link);
+  assert.deepEqual(links(counted('job-failed', 1), counted('job-failed', 1), counted('gang-unmet', 20), counted('wish-unmet', 14)), ['/work?state=FAILED', '/queue']);
+  assert.deepEqual(links({ ...row('worker:1 is late', 'warning', 1, 'worker-late'), link: '/workers/worker:1?cluster=b' }), ['/fleet/worker:1?cluster=b']);
+  assert.deepEqual(links({ ...row('x'.repeat(40), 'error', 1, 'worker-lost'), count: 3, link: '/tasks?state=ERROR&cluster=a%26b' }), ['/fleet?state=ERROR&cluster=a%26b']);
+  assert.deepEqual(links(row('of a later server', 'error', 1, 'new')), ['/now']);
 });
 
 test('alerts offer a button with an action', () => {

@@ -60,3 +60,19 @@ test('heat colours contrast more with the background at each step', () => {
     for (let step = 1; step < ratios.length; ++step) assert.ok(ratios[step]! > ratios[step - 1]! * 1.2, `${n} ${ratios}`);
   }
 });
+
+function hueOf(hex: string): number {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255) as [number, number, number];
+  const [most, least] = [Math.max(r, g, b), Math.min(r, g, b)];
+  const sixth = most === r ? ((g - b) / (most - least)) % 6 : most === g ? (b - r) / (most - least) + 2 : (r - g) / (most - least) + 4;
+  return (sixth * 60 + 360) % 360;
+}
+
+test('no function has the hue of a state', () => {
+  for (const theme of [0, 1] as const)
+    for (let n = 0; n < 12; ++n)
+      for (const state of ['connected', 'running', 'late', 'error']) {
+        const apart = Math.abs(hueOf(tokens.get(`k${n}`)![theme]) - hueOf(tokens.get(state)![theme]));
+        assert.ok(Math.min(apart, 360 - apart) >= 18, `k${n} looks like ${state}: ${apart.toFixed(0)} degrees apart`);
+      }
+});

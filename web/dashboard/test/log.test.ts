@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LINES_KEPT, Log, shownLines } from '../src/shared/model/log';
+import { LINES_KEPT, lineAt, Log, shownLines } from '../src/shared/model/log';
 import { mayLog, type LogBody, type LogLine } from '../src/shared/model/log-protocol';
 import { parse, type LogMessage } from '../src/shared/model/protocol';
 import { Store } from '../src/shared/model/store';
@@ -77,4 +77,17 @@ test('lines that are not a list are refused', () => {
 test('logs are requested only for valid ids', () => {
   for (const id of ['job_00000000000000ff', 'cl_0000000100000001']) assert.ok(mayLog(id), id);
   for (const id of ['', 'job_1', 'job_00000000000000FF', '<b>', ' job_00000000000000ff', 'task_00000000000000ff']) assert.ok(!mayLog(id), id);
+});
+
+test('a range keeps its lines, and a time finds the last line before it', () => {
+  const log = new Log();
+  const at = (seq: number, time_ms: number) => ({ ...line(seq, `line ${seq}`), time_ms });
+  log.apply(body([at(1, 100), at(2, 200), at(3, 300)]), true);
+  const within = (from: number, to: number) => shownLines(log, 'line', { from, to }).lines.map((l) => l.seq);
+  assert.deepEqual(within(200, 300), [2, 3]);
+  assert.deepEqual(within(101, 199), []);
+  assert.deepEqual(
+    [99, 100, 299, 900].map((ms) => lineAt(log.lines, ms)),
+    [-1, 0, 1, 2],
+  );
 });

@@ -25,7 +25,7 @@ test('measurements of a machine are formatted', () => {
   };
   assert.equal(cpuText(m), '1.3 of 4');
   assert.equal(memoryText(m), '50.0% of 10 GB');
-  assert.equal(gpuText(m), '75% of 2');
+  assert.equal(gpuText(m), '75.0% of 2');
   assert.equal(rateText(2000, 10.4), '2.0 KB / 10 B');
 });
 
@@ -59,7 +59,7 @@ test('measurements at a given time are those of the nearest sample', () => {
     machine: { cpu: 9, cpus: 8, memory_bytes: 1, memory_total_bytes: 100, received_per_s: 7, gpus: [{ name: 'a', busy: 1 }] },
     samples: { seconds, cpu: [1, 2, null], memory_bytes: [10, 20, 30], gpu_busy: [0.25, null, null] },
   });
-  assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25% of 1']);
+  assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25.0% of 1']);
   assert.equal(cpuText(machineThen(one, 110_000)!), '–');
   assert.equal(machineThen(one, 0), null);
 });

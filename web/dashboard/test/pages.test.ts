@@ -51,9 +51,7 @@ test('old URLs are redirected', () => {
     ['/jobs', '/work'],
     ['/jobs/job_1', '/runs/job_1'],
     ['/jobs/job_1/graph', '/runs/job_1/graph'],
-    ['/programs', '/programs'],
     ['/programs/prog_1', '/runs/prog_1'],
-    ['/sessions', '/sessions'],
     ['/gangs', '/queue'],
     ['/barriers', '/agreement'],
     ['/stragglers', '/agreement/stragglers'],
@@ -76,7 +74,8 @@ test('old URLs are redirected', () => {
   assert.equal(to('/jobs', '?job=job_1&closure=cl_1'), '/runs/job_1?closure=cl_1');
   assert.equal(to('/jobs', '?state=RUNNING&cluster=a'), '/work?state=UNFINISHED&cluster=a');
   assert.equal(to('/jobs/job_1', '?state=RUNNING'), '/runs/job_1?state=RUNNING');
-  assert.equal(to('/sessions', '?state=RUNNING'), '/sessions?state=RUNNING');
+  assert.equal(to('/programs'), '/work?kind=program');
+  assert.equal(to('/sessions', '?state=RUNNING'), '/work?state=RUNNING&kind=session');
   assert.equal(to('/tasks', '?q=a'), '/fleet?q=a');
   assert.equal(to('/jobs/%zz', '?closure=%zz'), '/closures/%25zz?job=%25zz');
 });
@@ -97,7 +96,11 @@ test('tabs are the pages of one entry of the rail', () => {
     tabsOf(pageOf('/agreement/keys')).map(({ path }) => path),
     ['/agreement', '/agreement/stragglers', '/agreement/keys'],
   );
-  assert.deepEqual(tabsOf(pageOf('/now')), []);
+  assert.deepEqual(
+    tabsOf(pageOf('/now')).map(({ path }) => path),
+    ['/now', '/now/charts'],
+  );
+  assert.deepEqual(tabsOf(pageOf('/queue')), []);
   assert.deepEqual(tabsOf(pageOf('/runs/job_1')), []);
 });
 

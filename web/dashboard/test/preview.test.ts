@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blobIn, whereItLies, type Preview } from '../src/shared/model/preview';
+import { blobIn, typeText, whereItLies, type Preview } from '../src/shared/model/preview';
 import { only } from './only';
 
 test('a value that names a blob is distinguished from similar values', () => {
@@ -21,4 +21,16 @@ test('the location of a large value is described', () => {
   assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0', holders: ['worker:0', 'worker:2'] }), 'in the memory of worker:0, worker:2');
   assert.equal(whereItLies({ ...blob, at_server: false, holders: [] }), 'but the server does not have its bytes');
   assert.equal(whereItLies({ ...blob, at_server: false }), 'but the server does not have its bytes');
+});
+
+test('the type and shape of a value', () => {
+  const of = (text: string, more: Partial<Preview> = {}) => typeText(only<Preview>({ status: 'READY', bytes: 9, encoding: 'json', text, ...more }));
+  assert.deepEqual(
+    ['null', 'true', '4.5', '"abc"', '[1, 2]', '[[1, 2], [3, 4], [5, 6]]', '[[1], [2, 3]]', '{"a": 1}', `{"$blob":"${'ab'.repeat(32)}"}`].map((text) => of(text)),
+    ['null', 'boolean', 'number', 'text of 3 characters', 'list of 2', 'list of 3 × 2', 'list of 2', 'object with 1 member', 'bytes, stored separately'],
+  );
+  assert.equal(of('[1, 2, 3', { truncated: true }), 'list');
+  assert.equal(of('00ff', { encoding: 'bytes' }), 'bytes');
+  assert.equal(typeText(only<Preview>({ status: 'READY', bytes: 0 })), '');
+  assert.equal(of('80', { encoding: 'bytes', description: 'ndarray(2 int8) [1, -2]' }), 'ndarray(2 int8) [1, -2]');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byState, endOf, followed, hostsOf, lookOf, over, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/shared/model/programs';
+import { hostsOf, isOver } from '../src/shared/model/counts';
+import { byState, endOf, followed, lookOf, PROGRAM_LOOKS, resourcesOf, stepTo, verdict, wanted, type ProgramView, type RankView } from '../src/shared/model/programs';
 import { commandLine, programCommands } from '../src/shared/model/commands';
 import { only, type Part } from './only';
 
@@ -49,8 +50,8 @@ test('the verdict of a program names its state and the reason', () => {
 
 test('a state of a newer server is shown as it is', () => {
   assert.deepEqual(lookOf(PROGRAM_LOOKS, 'FROZEN'), ['waiting', '', 'FROZEN']);
-  assert.equal(over(program({ state: 'STOPPING' })), false);
-  assert.equal(over(program({ state: 'CANCELLED' })), true);
+  assert.equal(isOver(program({ state: 'STOPPING' })), false);
+  assert.equal(isOver(program({ state: 'CANCELLED' })), true);
 });
 
 test('ranks show number, location, state and end', () => {

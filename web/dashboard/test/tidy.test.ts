@@ -38,3 +38,32 @@ test('the lock file names no registry', () => {
 test('files stay small', () => {
   for (const [name, text] of sources) if (!name.endsWith('.css')) assert.ok(text.split('\n').length <= 400, name);
 });
+
+// Returns the names of all classes in the selectors of a style sheet.
+function classesOf(css: string): string[] {
+  const selectors = css
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/@import[^;]*;/g, '')
+    .replace(/\{[^{}]*\}/g, '{}');
+  return [...new Set([...selectors.matchAll(/\.([a-z][\w-]*)/gi)].map((found) => found[1]!))];
+}
+
+// A class is used if a source names it, or builds it as in `part-${kind}`.
+test('every class of a style sheet is used', () => {
+  const code = sources
+    .filter(([name]) => /\.(tsx?|html)$/.test(name))
+    .map(([, text]) => text)
+    .join('\n');
+  const words = new Set(code.match(/[\w-]+/g));
+  const built = [...new Set([...code.matchAll(/([a-z][a-z-]*-)\$\{/g)].map((found) => found[1]!))];
+  const unused = sources
+    .filter(([name]) => name.endsWith('.css'))
+    .flatMap(([name, text]) => classesOf(text).map((of) => [name, of] as const))
+    .filter(([, of]) => !of.startsWith('u-') && !words.has(of) && !built.some((prefix) => of.startsWith(prefix)));
+  assert.deepEqual(unused, []);
+});
+
+test('app.css imports every style sheet', () => {
+  const app = readFileSync(new URL('src/shared/style/app.css', root), 'utf8');
+  for (const [name] of sources) if (name.endsWith('.css') && !name.endsWith('/app.css')) assert.ok(app.includes(`/${name.replace('shared/style/', '')}'`), name);
+});

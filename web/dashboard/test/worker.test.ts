@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { byWorker, ready, worstFirst } from '../src/explore/model/per-worker';
 import { heldBy } from '../src/work/model/sessions';
 import { minuteBars, standing, uses } from '../src/fleet/model/worker';
-import { needsText } from '../src/queue/model/demand';
 import type { JobView, PerWorkerView, WorkerView } from '../src/shared/model/views';
 import { only, type Part } from './only';
 
@@ -54,7 +53,7 @@ test('reasons why a worker gets no closures are listed, most severe first', () =
 });
 
 test('bars of the last hour are scaled to the tallest and to all slots', () => {
-  const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [10, 5], failed: [1, 5], slowness: [null], busy_ms: [120_000, 999_999] }, 4);
+  const { bars, most, sentence } = minuteBars({ step_ms: 60_000, t: [0, 60_000], finished: [10, 5], failed: [1, 5], busy_ms: [120_000, 999_999] }, 4);
   assert.equal(most, 10);
   assert.deepEqual(
     bars.map(({ succeeded, failed, busy }) => [succeeded, failed, busy]),
@@ -63,14 +62,9 @@ test('bars of the last hour are scaled to the tallest and to all slots', () => {
       [0, 0.5, 1],
     ],
   );
-  assert.match(bars[0]!.title, /10 finished, 1 of them failed, 50% busy/);
-  assert.match(sentence, /^15 closures ended in the last 2m 00s, 6 of them failed; busy 75%/);
-  assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], slowness: [], busy_ms: [] }, 0).bars.length, 0);
-});
-
-test('demand is described in words', () => {
-  assert.equal(needsText({ task: 'worker:3', labels: { zone: 'a' }, resources: { gpu: 2 } }), 'only on worker:3, zone=a, gpu=2');
-  assert.equal(needsText({}), 'the function');
+  assert.match(bars[0]!.title, /10 executions, 1 of them failed, 50.0% busy/);
+  assert.match(sentence, /^15 executions ended in the last 2m 00s, 6 of them failed; busy 75.0%/);
+  assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], busy_ms: [] }, 0).bars.length, 0);
 });
 
 test('the client that holds a session is named', () => {

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { age, bytes, count, moment } from '../shared/model/format';
+import { bytes, count } from '../shared/model/format';
 import { folderPath, readFolder, readValue, valuePath, waitsPath, type Folder, type KeyValue, type Waits } from './kv-client';
 import { asHex, asText, crumbs, looks, type Look } from './model/kv-value';
 import { KeyWaits } from './kv-waits';
 import { useLooked } from '../shared/looked';
-import { cluster, query, slow, viewNow } from '../shared/page';
+import { cluster, query, slow } from '../shared/page';
+import { Ago } from '../shared/when';
 import { JsonTree } from '../shared/json-tree';
 import { Elsewhere } from '../shared/elsewhere';
 import { Problem } from '../shared/listing';
@@ -98,7 +99,7 @@ function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; 
               <bdi>{name(k.key) || k.key}</bdi>
             </span>
             <span class="soft">
-              {bytes(k.size)} · <time title={moment(k.changed_ms)}>{age(viewNow() - k.changed_ms)}</time>
+              {bytes(k.size)} · <Ago ms={k.changed_ms} />
             </span>
           </button>
         </li>

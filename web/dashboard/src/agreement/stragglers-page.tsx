@@ -40,14 +40,14 @@ export function StragglersPage() {
   const picking = { chosen: row, choose: (name: string | null) => choose({ row: name ?? '' }, 'replace') };
   const none = (
     <>
-      No barrier has passed yet.
+      No barrier has passed yet. The Barriers page shows how to use one.
       <Elsewhere />
     </>
   );
   return (
     <div class="panels tall">
       {said && (
-        <p class="banner banner-late span-12" data-testid="verdict">
+        <p class="verdict" data-testid="verdict">
           <bdi>{said}</bdi>
         </p>
       )}
@@ -93,11 +93,11 @@ function taskColumns(all: number): readonly Column<LateTask>[] {
   return [
     {
       title: 'Task',
-      width: 'minmax(110px, 1.2fr)',
+      width: 'minmax(90px, 160px)',
       cell: (t) => <Late task={t.task} />,
     },
-    { title: 'Host', width: 'minmax(100px, 1.2fr)', cell: (t) => <bdi class="soft">{t.host || '–'}</bdi> },
-    { title: 'Last', width: 'minmax(90px, 1fr)', cell: (t) => <Share n={t.last} of={all} /> },
+    { title: 'Host', width: 'minmax(90px, 180px)', cell: (t) => <bdi class="soft">{t.host || '–'}</bdi> },
+    { title: 'Last', width: 'minmax(90px, 180px)', cell: (t) => <Share n={t.last} of={all} /> },
     { title: 'Took part', width: '80px', right: true, narrow: 'hide', cell: (t) => count(t.barriers) },
     { title: 'Mean late', width: '84px', right: true, cell: (t) => <span title="mean">{age(t.late_mean_ms)}</span> },
     { title: 'Most late', width: '84px', right: true, cell: (t) => age(t.late_max_ms) },
@@ -107,15 +107,15 @@ function taskColumns(all: number): readonly Column<LateTask>[] {
 const barrierColumns: readonly Column<PassedBarrier>[] = [
   {
     title: 'Barrier',
-    width: 'minmax(160px, 2fr)',
+    width: 'minmax(160px, 360px)',
     cell: (b) => <BarrierName {...b} />,
   },
   {
     title: 'Last task',
-    width: 'minmax(110px, 1fr)',
+    width: 'minmax(90px, 160px)',
     cell: (b) => <Late task={b.last} />,
   },
-  { title: 'Host', width: 'minmax(100px, 1fr)', cell: (b) => <bdi class="soft">{b.host || '–'}</bdi> },
+  { title: 'Host', width: 'minmax(90px, 180px)', cell: (b) => <bdi class="soft">{b.host || '–'}</bdi> },
   { title: 'Late by', width: '84px', right: true, cell: (b) => age(b.late_ms) },
   { title: 'First to last', width: '92px', right: true, narrow: 'hide', cell: (b) => age(b.spread_ms) },
   { title: 'Tasks', width: '64px', right: true, narrow: 'hide', cell: (b) => count(b.participants) },

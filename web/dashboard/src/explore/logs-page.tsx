@@ -20,11 +20,13 @@ import {
 } from './model/log-search';
 import { rankLabel, type ProgramView } from '../shared/model/programs';
 import type { JobView } from '../shared/model/views';
-import { clusterQuery, query, viewNow } from '../shared/page';
-import { Choices, FilterField, Filters } from '../shared/listing';
+import { clusterQuery, query, store } from '../shared/page';
+import { Choices, FilterField, Filters, filters } from '../shared/listing';
+import { ExploreBar, rangeClock, rangeNow } from './bar';
+import { boundsOf } from './model/range';
 import { Panel } from '../shared/panel';
 import { api } from '../shared/rest';
-import { address, chosen, closureAddress, follow, jobAddress, programAddress } from '../shared/route';
+import { address, closureAddress, follow, jobAddress, programAddress } from '../shared/route';
 import { Line } from './line';
 import { useSearch, type Search } from './search';
 
@@ -33,44 +35,25 @@ const WHERE = [
   ['closures', 'closures'],
   ['programs', 'programs'],
 ] as const;
-const SINCE = [
-  ['', 'any time'],
-  ['10m', '10 min'],
-  ['1h', '1 h'],
-  ['24h', '24 h'],
-] as const;
-const SINCE_MS: Record<string, number> = { '10m': 600_000, '1h': 3_600_000, '24h': 86_400_000 };
 const CASES = [
   ['', 'any case'],
   ['exact', 'exact'],
 ] as const;
-const NAMES = ['q', 'where', 'job', 'program', 'rank', 'attempt', 'case', 'since', 'from', 'to'] as const;
+const NAMES = ['q', 'where', 'job', 'program', 'rank', 'attempt', 'case', 'since', 'from', 'to'] as const; // what "Clear filters" resets
 const COLOURS: Record<string, string> = { stderr: 'text-late', warning: 'text-late', error: 'text-error', debug: 'soft', dropped: 'soft' };
 
 function wantedNow(): Wanted {
-  const [where, job, program, rank, attempt, exact, since, from, to] = NAMES.slice(1).map((name) => chosen(name).value) as [
-    Wanted['where'],
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  const back = SINCE_MS[since];
+  const { where, job, program, rank, attempt, case: exact } = filters(NAMES) as Record<(typeof NAMES)[number], string>;
   return {
     text: query.value.trim(),
     exact: exact === 'exact',
-    where,
+    where: where as Wanted['where'],
     cluster: clusterQuery.value,
     job,
     program,
     rank,
     attempt,
-    from: back ? viewNow() - back : Number(from) || 0,
-    to: Number(to) || 0,
+    ...boundsOf(rangeNow(), rangeClock()),
   };
 }
 
@@ -88,11 +71,13 @@ export function LogsPage() {
   const known = asked && jobs.known && programs.known;
   const sources = known ? sourcesOf(w, jobs.rows, programs.rows) : [];
   // A relative time range does not start a new search as time passes.
-  const search = useSearch(`${chosen('since').value} ${JSON.stringify({ ...w, from: chosen('since').value ? 0 : w.from })} ${sources.map((s) => s.key).join()}`, sources);
+  const range = rangeNow();
+  const search = useSearch(`${JSON.stringify({ ...w, from: range.last ? -range.last : w.from })} ${sources.map((s) => s.key).join()}`, sources);
   const left = sources.filter((s) => (search.found.get(s.key) ?? nothingFound).state !== 'done').length;
   const total = [...search.found.values()].reduce((n, f) => n + sizeOf(f), 0);
   return (
     <div class="panels tall">
+      <ExploreBar />
       <Panel
         id="logs"
         title="Logs"
@@ -108,7 +93,6 @@ export function LogsPage() {
       >
         <Filters names={NAMES} problem="">
           <Choices name="where" label="Where" options={WHERE} />
-          <Choices name="since" label="Since" options={SINCE} />
           <Choices name="case" label="Case" options={CASES} />
           <FilterField name="job" label="Job" />
           <FilterField name="program" label="Program" />
@@ -117,7 +101,7 @@ export function LogsPage() {
         <Meant w={w} />
         <p class="note" role="status" data-testid="log-search-state" data-state={!asked ? 'empty' : !known || left > 0 ? 'reads' : 'done'}>
           {!asked
-            ? 'Enter a search text in the field above, or choose a job or a program.'
+            ? 'Enter a search text or a time range above, or choose a job or a program.'
             : !known || left > 0
               ? `Searching… ${plural(total, 'line')} so far`
               : sources.length === 0
@@ -134,14 +118,12 @@ export function LogsPage() {
 }
 
 function Meant({ w }: { w: Wanted }) {
-  const range = w.from && !chosen('since').value ? `From ${moment(w.from)}${w.to ? ` to ${moment(w.to)}` : ''}. ` : '';
-  const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'The output of ranks has no times or jobs, so programs are not searched.' : '';
-  return range || left ? (
+  if (!isAsked(w) || looksInPrograms(w) || w.where === 'closures') return null;
+  return (
     <p class="note" data-testid="log-search-meant">
-      {range}
-      {left}
+      {w.job ? 'Programs are not searched, because the output of ranks does not belong to a job.' : 'Programs are not searched, because lines of ranks have no times.'}
     </p>
-  ) : null;
+  );
 }
 
 function Lines({ source, found, w, search }: { source: Source; found: Found; w: Wanted; search: Search }) {
@@ -224,7 +206,7 @@ function OfClosure({ line, w }: { line: ClosureLine; w: Wanted }) {
       </a>
       {!w.job && (
         <a class="found-job" href={jobAddress(line.job)} onClick={follow} title={line.job}>
-          {shortId(line.job)}
+          {store.jobName(line.job) || shortId(line.job)}
         </a>
       )}
       <Line text={line.text} wanted={w.text} exact={w.exact} />

@@ -9,10 +9,12 @@ import { Link, WorkerLink } from '../shared/link';
 import { Choices, FilterField, filters, ListPanel, useListing } from '../shared/listing';
 import { Chip } from '../shared/shape';
 import { Clipped } from '../shared/text';
+import { ExploreBar } from './bar';
 import { Ago, Span } from '../shared/when';
 import { clusterQuery, slow } from '../shared/page';
 import { api, send } from '../shared/rest';
 import { choose, chosen, jobAddress } from '../shared/route';
+import { Teach } from '../shared/teach';
 
 const LIMIT = 50;
 const LOOKS: Record<string, readonly [shape: Shape, colour: string, word: string]> = {
@@ -45,25 +47,29 @@ function State({ o }: { o: ObjectView }) {
   );
 }
 
+// A failed object has an error; another object has the error of its last failed call, if there was one.
+const lastErrorOf = (o: ObjectView): string => o.error || o.last_error || '';
+
 const columns: readonly Column<ObjectView>[] = [
   { title: 'State', width: '152px', cell: (o) => <State o={o} /> },
   {
     title: 'Object',
-    width: 'minmax(160px, 2fr)',
+    width: 'minmax(160px, 320px)',
     cell: (o) => <Clipped text={o.name ?? o.id} kind="mono" title={o.id} />,
   },
-  { title: 'Class', width: 'minmax(110px, 1fr)', narrow: 'hide', cell: (o) => <bdi class="mono">{o.class}</bdi> },
-  { title: 'Task', width: 'minmax(80px, 0.7fr)', cell: (o) => <WorkerLink cell task={o.task} /> },
+  { title: 'Class', width: 'minmax(110px, 220px)', narrow: 'hide', cell: (o) => <bdi class="mono">{o.class}</bdi> },
+  { title: 'Task', width: 'minmax(80px, 130px)', cell: (o) => <WorkerLink cell task={o.task} /> },
   { title: 'Calls waiting', width: '100px', right: true, cell: (o) => <span class={o.calls.waiting > 0 ? 'text-late' : 'soft'}>{count(o.calls.waiting)}</span> },
   { title: 'Executing', width: '84px', right: true, narrow: 'hide', cell: (o) => count(o.calls.executing) },
   { title: 'Answered', width: '90px', right: true, narrow: 'hide', cell: (o) => count(o.calls.answered) },
   { title: 'Since', width: '100px', right: true, narrow: 'hide', cell: (o) => <Ago ms={o.since_ms} /> },
+  { title: 'Created by', width: 'minmax(80px, 0.7fr)', narrow: 'hide', says: (o) => o.submitted_by ?? '', cell: (o) => <bdi class="soft">{o.submitted_by}</bdi> },
   {
-    title: 'Reason',
+    title: 'Last error',
     width: 'minmax(120px, 2fr)',
     narrow: 'long',
-    says: (o) => o.error ?? '',
-    cell: (o) => <Clipped text={o.error} kind="text-error" />,
+    says: lastErrorOf,
+    cell: (o) => <Clipped text={lastErrorOf(o)} kind="text-error" />,
   },
 ];
 
@@ -76,6 +82,7 @@ export function ObjectsPage() {
   const one = looked.value?.rows.find((o) => o.id === now);
   return (
     <div class="panels tall listed">
+      <ExploreBar why="Objects are shown as they are now; the time range does not apply." />
       <ListPanel
         id="objects"
         title="Objects"
@@ -92,7 +99,8 @@ export function ObjectsPage() {
         least={880}
         none={
           <>
-            No objects yet. Create an object on a task in Python: <code class="wrap">c.create(Weights, task="ps:0")</code>
+            No objects yet. Create an object on a task in Python:
+            <Teach lines={'with muster.ClusterCoordinator("HOST:PORT") as c:\n    weights = c.create(Weights, task="ps:0", name="weights")\n    weights.update(0.1).fetch()'} />
           </>
         }
         below={one && <One o={one} again={looked.again} />}

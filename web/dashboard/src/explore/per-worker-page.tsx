@@ -16,6 +16,8 @@ import { Ago } from '../shared/when';
 import { clusterQuery, query, slow, viewNow } from '../shared/page';
 import { api, send } from '../shared/rest';
 import { choose, chosen } from '../shared/route';
+import { ExploreBar } from './bar';
+import { Teach } from '../shared/teach';
 
 const SHOWN = 24;
 const SHAPES = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' } as const;
@@ -41,18 +43,20 @@ export function PerWorkerPage() {
   );
   return (
     <div class="panels">
+      <ExploreBar why="Per-worker values are shown as they are now; the time range does not apply." />
       <Panel id="per-worker" title="Per-worker values" note="built once on each worker and kept there" span={12} aside={aside}>
         <Problem text={looked.problem} />
         {looked.value && fit.length === 0 && (
-          <p class="calm">
+          <div class="calm">
             {wanted ? (
               'No per-worker value matches.'
             ) : (
               <>
-                No per-worker values. Each worker builds its own value, such as a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
+                No per-worker values. Each worker builds its own value, such as a table or a connection, and keeps it:
+                <Teach lines={'with muster.ClusterCoordinator("HOST:PORT") as c:\n    table = c.create_per_worker_value(load_table)\n    c.submit(predict, table, 41).fetch()'} />
               </>
             )}
-          </p>
+          </div>
         )}
         {by === 'value' ? fit.map((v) => <Value key={v.id} v={v} again={looked.again} />) : <ByWorker all={fit} />}
         <Pages looked={looked} what="per-worker values" filtered={false} />

@@ -1,11 +1,13 @@
 // A canvas of the visible lanes next to their names, with pointer and keyboard control.
 
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Lane, Stream } from './model/stream';
 import { hitAt } from './model/stream-look';
 import { spanOf, ticks } from '../shared/model/time-view';
 import { slow } from '../shared/page';
+import { crosshair } from '../shared/range';
 import { closureAddress, follow as followLink, go, workerAddress } from '../shared/route';
 import { currentView, liveEnd, looking, pan, zoom } from './stream-state';
 import { repaint } from '../shared/theme';
@@ -27,15 +29,18 @@ interface Props {
   job: string;
   sentence: string;
   most?: number;
+  least?: number; // height of a lane with one row
+  over?: ComponentChildren; // content above the lanes, positioned by fractions of their width
+  select?(closure: string): void; // called instead of opening the page of the closure
 }
 
-export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most = MOST_HIGH }: Props) {
+export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most = MOST_HIGH, least = LANE, over, select }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width: whole } = useSize(box);
   const top = useSignal(0);
   const focus = useSignal<Pointed | null>(null);
-  const laneHeight = useMemo(() => LANE + 8 * (lanes.reduce((most, lane) => Math.max(most, lane.rows), 1) - 1), [lanes, version]);
+  const laneHeight = useMemo(() => least + 8 * (lanes.reduce((most, lane) => Math.max(most, lane.rows), 1) - 1), [lanes, version, least]);
   const names = whole > 500 ? NAMES : 84;
   const width = Math.max(0, whole - names);
   const height = Math.min(most, Math.max(1, lanes.length) * laneHeight);
@@ -62,7 +67,8 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
   };
   const open = (at: Pointed | null) => {
     const closure = closureOf(stream, at?.hit ?? null);
-    if (closure) go(closureAddress(closure, jobOf(stream, at?.hit ?? null) || job));
+    if (closure && select) select(closure);
+    else if (closure) go(closureAddress(closure, jobOf(stream, at?.hit ?? null) || job));
   };
 
   const drag = useRef<{ x: number; moved: boolean } | null>(null);
@@ -78,6 +84,14 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
       drag.current = { x: event.clientX, moved: true };
       focus.value = null;
     } else if (!held) focus.value = pointed(event);
+    const edge = canvas.current!.getBoundingClientRect();
+    const view = currentView();
+    crosshair.value = view.from + ((event.clientX - edge.left) / width) * spanOf(view);
+  };
+  const onLeave = () => {
+    if (drag.current) return;
+    focus.value = null;
+    crosshair.value = null;
   };
   const onUp = (event: PointerEvent) => {
     const held = drag.current;
@@ -117,11 +131,15 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
             onPointerDown={onDown}
             onPointerMove={onMove}
             onPointerUp={onUp}
-            onPointerLeave={() => !drag.current && (focus.value = null)}
+            onPointerLeave={onLeave}
             onBlur={() => (focus.value = null)}
             onKeyDown={onKey}
           />
         </div>
+      </div>
+      <div class="stream-over" style={{ marginLeft: `${names}px` }}>
+        {over}
+        <Cross />
       </div>
       <Axis width={width} left={names} />
       {focus.value?.hit && <StreamTip stream={stream} hit={focus.value.hit} x={names + focus.value.x} y={focus.value.y + 4} right={focus.value.x > width / 2} />}
@@ -207,6 +225,14 @@ function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, 
     element.addEventListener('wheel', onWheel, { passive: false });
     return () => element.removeEventListener('wheel', onWheel);
   }, [width]);
+}
+
+// The time at which this stream or another panel of the page has its crosshair.
+function Cross() {
+  const at = crosshair.value;
+  const view = looking.value.follow ? currentView() : looking.value.view;
+  if (at === null || at < view.from || at > view.to) return null;
+  return <i class="stream-cross" data-testid="stream-cross" style={{ left: `${(100 * (at - view.from)) / spanOf(view)}%` }} />;
 }
 
 const LETTER = 6.5; // width of a digit in px

@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { age, clock, count, moment, plural } from '../shared/model/format';
+import { age, clock, count, duration, moment, plural } from '../shared/model/format';
 import type { Lane, Stream } from './model/stream';
 import { sums, type Sum } from './model/stream-look';
 import { spanOf } from '../shared/model/time-view';
@@ -14,16 +14,18 @@ import { api } from '../shared/rest';
 import { choose, chosen } from '../shared/route';
 import { askStream, StreamFeed } from './stream-client';
 import { AtTime } from './at-time';
+import { ExploreBar, rangeNow } from './bar';
+import { isAll } from './model/range';
 import { useFeed } from './feed';
 import { Legend, useHues } from './legend';
 import { currentView, liveEnd, looking, setFollow, setSpan, settled, useLooking, zoom } from './stream-state';
+import { Teach } from '../shared/teach';
 
 const ROWS = 500;
 const SPANS: [number, string][] = [
   [10_000, '10 s'],
   [60_000, '1 min'],
   [300_000, '5 min'],
-  [3_600_000, '1 h'],
 ];
 
 const feed = new StreamFeed(askStream);
@@ -42,7 +44,8 @@ export function StreamPage() {
   const job = chosen('job').value;
   const rows = useSums(stream, lanes);
   return (
-    <div class="panels">
+    <div class="panels tall">
+      <ExploreBar why={settled.value.follow && isAll(rangeNow()) ? 'Without a range, the task stream follows the last minute. A move or a zoom in the stream changes the range.' : undefined} />
       <Panel id="stream" title="Task stream" note={note(stream, lanes)} span={12} aside={<Download job={job} />}>
         <Toolbar />
         {problem.value && (
@@ -111,6 +114,7 @@ function NothingRan() {
       <button type="button" class="plain" data-testid="stream-hour" onClick={() => setSpan(3_600_000)}>
         Show the last hour →
       </button>
+      {store.jobs().length === 0 && <Teach lines={'muster worker --server HOST:PORT\nmuster submit muster.sleep 2s --url URL\nmuster submit muster.worker_info --url URL'} />}
     </>
   );
 }
@@ -202,14 +206,14 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
   const columns: readonly Column<Sum>[] = [
     {
       title: 'Worker',
-      width: 'minmax(110px, 1fr)',
+      width: 'minmax(90px, 180px)',
       cell: (r) => <WorkerLink task={r.lane.task} of={r.lane.cluster} />,
     },
-    { title: 'Function', width: 'minmax(140px, 2fr)', cell: (r) => <bdi class="mono">{stream.functions[r.function]}</bdi> },
+    { title: 'Function', width: 'minmax(140px, 360px)', cell: (r) => <bdi class="mono">{stream.functions[r.function]}</bdi> },
     { title: 'Closures', width: '84px', right: true, cell: (r) => count(r.count) },
     { title: 'Failed, lost', width: '84px', right: true, cell: (r) => (r.failed > 0 ? <b class="text-error">{count(r.failed)}</b> : <span class="soft">–</span>) },
     { title: 'Running', width: '72px', right: true, narrow: 'hide', cell: (r) => (r.running > 0 ? count(r.running) : <span class="soft">–</span>) },
-    { title: 'Busy', width: '84px', right: true, cell: (r) => age(r.busy) },
+    { title: 'Busy', width: '84px', right: true, cell: (r) => duration(r.busy * 1000) },
   ];
   const chosenRow = useSignal<string | null>(null);
   return (

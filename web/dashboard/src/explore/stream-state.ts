@@ -3,6 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { presetOf, rangeOf } from './model/range';
 import type { Stream } from './model/stream';
 import { clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, zoomed, type View } from '../shared/model/time-view';
 import { viewNow } from '../shared/page';
@@ -46,13 +47,17 @@ function set(next: Looking): void {
 
 function inAddress(at: Looking): Record<'from' | 'to' | 'span', string> {
   if (!at.follow) return { from: String(Math.round(at.view.from)), to: String(Math.round(at.view.to)), span: '' };
-  return { from: '', to: '', span: at.span === SPAN_MS ? '' : String(Math.round(at.span)) };
+  const preset = presetOf(at.span);
+  return { from: preset, to: '', span: preset || at.span === SPAN_MS ? '' : String(Math.round(at.span)) };
 }
 
+// A range without a begin or an end gets an end at the current time, or the longest span.
 function fromAddress(from: string, to: string, span: string): Looking {
-  const view = { from: Number(from), to: Number(to) };
-  if (from && to && view.from < view.to) return { follow: false, view: clamped(view, Number.MAX_SAFE_INTEGER) };
-  const wish = Number(span);
+  const range = rangeOf(from, to);
+  const end = range.to || viewNow();
+  const view = { from: range.from || end - MAX_SPAN, to: end };
+  if ((range.from || range.to) && view.from < view.to) return { follow: false, view: clamped(view, Number.MAX_SAFE_INTEGER) };
+  const wish = range.last || Number(span);
   return { follow: true, span: wish > 0 ? Math.min(MAX_SPAN, Math.max(MIN_SPAN, wish)) : SPAN_MS };
 }
 
@@ -82,6 +87,17 @@ export function pan(share: number): void {
 
 export function show(view: View): void {
   set({ follow: false, view: clamped(view, viewNow()) });
+}
+
+// Returns the range in the address, or null if the address has none.
+export function rangeShown(): View | null {
+  const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
+  return from && to && from < to ? { from, to } : null;
+}
+
+export function showRange(range: View | null): void {
+  if (range) show(range);
+  else choose({ from: '', to: '', span: '' }, 'replace');
 }
 
 export function setFollow(on: boolean): void {

@@ -1,4 +1,4 @@
-import { age, clock, count, moment, plural } from '../shared/model/format';
+import { age, count, duration, moment, plural, preciseClock } from '../shared/model/format';
 import type { Stream } from './model/stream';
 import type { Hit } from './model/stream-look';
 import { STATES, SUCCEEDED } from './model/stream-protocol';
@@ -32,7 +32,7 @@ export function StreamTip({ stream, hit, x, y, right }: { stream: Stream; hit: H
       </b>
       <Facts stream={stream} hit={hit} />
       <span class="soft">
-        <bdi>{hit.lane.task}</bdi> · <time title={moment(hit.start)}>{precise(hit.start)}</time>
+        <bdi>{hit.lane.task}</bdi> · <time title={moment(hit.start)}>{preciseClock(hit.start)}</time>
       </span>
       {closureOf(stream, hit) && <span class="soft">click or press Enter to open {closureOf(stream, hit)}</span>}
     </div>
@@ -45,7 +45,7 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
     const { count: n, failed, busy } = hit.minute;
     return (
       <span>
-        {plural(n, 'closure')} in this minute, {failed > 0 && <b class="text-error">{count(failed)} failed, </b>}busy {age(busy)}
+        {plural(n, 'closure')} in this minute, {failed > 0 && <b class="text-error">{count(failed)} failed, </b>}busy {duration(busy * 1000)}
       </span>
     );
   }
@@ -55,14 +55,8 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
   return (
     <Chip shape={shape} colour={state === SUCCEEDED ? '' : `text-${shape === 'waiting' ? 'disconnected' : shape}`}>
       {n > 1 ? `${plural(n, 'short closure')}, ` : ''}
-      {n > 1 && state !== SUCCEEDED ? `${count(stream.at.failed[hit.bar]!)} failed` : (STATES[state] ?? 'ended')} {n > 1 ? 'within' : 'after'} {length(hit.end - hit.start)}
-      {n > 1 && `, ${length(stream.at.busy[hit.bar]! / n)} each on average`}
+      {n > 1 && state !== SUCCEEDED ? `${count(stream.at.failed[hit.bar]!)} failed` : (STATES[state] ?? 'ended')} {n > 1 ? 'within' : 'after'} {duration((hit.end - hit.start) * 1000)}
+      {n > 1 && `, ${duration((stream.at.busy[hit.bar]! / n) * 1000)} each on average`}
     </Chip>
   );
 }
-
-function length(ms: number): string {
-  return ms >= 10 ? age(ms) : ms >= 1 ? `${ms.toFixed(1)} ms` : `${Math.round(ms * 1000)} µs`;
-}
-
-const precise = (ms: number): string => `${clock(ms)}.${String(Math.floor(ms) % 1000).padStart(3, '0')}`;

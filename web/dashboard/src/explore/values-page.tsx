@@ -1,9 +1,10 @@
 import { session } from '../shared/session';
+import { valueBytes } from '../shared/model/counts';
 import { bytes, count, plural, short, shortId, some } from '../shared/model/format';
 import type { BlobCounts, Holder, JobView, ValueRow } from '../shared/model/views';
 import { Bar } from '../shared/bar';
 import type { Column } from '../shared/grid';
-import { JobLink, Link } from '../shared/link';
+import { JobLink, Link, WorkerLink } from '../shared/link';
 import { Choices, filter, FilterField, filters, ListPanel, Problem, useListing, useSorting } from '../shared/listing';
 import { Panel } from '../shared/panel';
 import type { Shape } from '../shared/model/shape';
@@ -11,15 +12,20 @@ import { Chip } from '../shared/shape';
 import { Clipped } from '../shared/text';
 import { Ago } from '../shared/when';
 import { useLooked } from '../shared/looked';
-import { clusterQuery, slow, store } from '../shared/page';
+import { clusterQuery, query, slow, store } from '../shared/page';
+import { ExploreBar } from './bar';
+import { askedRange } from './asked';
 import { api } from '../shared/rest';
-import { closureAddress, follow, jobAddress } from '../shared/route';
+import { chosen, closureAddress, follow, jobAddress } from '../shared/route';
+import { Teach } from '../shared/teach';
 
 const LIMIT = 100;
 const SHAPES: Record<string, Shape> = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' };
 const WORDS: Record<string, string> = { READY: 'Ready', NOT_READY: 'Not ready', ABORTED: 'Aborted' };
 
 const isBad = (v: ValueRow): boolean => v.error === true || v.status === 'ABORTED';
+
+const remark = (v: ValueRow): string => v.error_line || v.released || '';
 
 const columns: readonly Column<ValueRow>[] = [
   {
@@ -33,7 +39,7 @@ const columns: readonly Column<ValueRow>[] = [
   },
   {
     title: 'Value of',
-    width: 'minmax(150px, 2fr)',
+    width: 'minmax(150px, 320px)',
     cell: (v) => (
       <Link cell to={closureAddress(v.closure, v.job)} title={v.id}>
         <bdi>
@@ -44,19 +50,26 @@ const columns: readonly Column<ValueRow>[] = [
   },
   {
     title: 'Job',
-    width: 'minmax(150px, 1.3fr)',
+    width: 'minmax(120px, 220px)',
     narrow: 'hide',
     cell: (v) => <JobLink cell id={v.job} />,
+  },
+  {
+    title: 'Worker',
+    width: 'minmax(84px, 130px)',
+    narrow: 'hide',
+    says: (v) => v.worker ?? '',
+    cell: (v) => (v.worker ? <WorkerLink cell task={v.worker} /> : <span class="soft">–</span>),
   },
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
   { title: 'Size', width: '90px', right: true, sort: 'size', largest: true, cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
   { title: 'Created', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
   {
-    title: 'Why released',
+    title: 'Error or release',
     width: 'minmax(120px, 2fr)',
     narrow: 'long',
-    says: (v) => v.released ?? '',
-    cell: (v) => <Clipped text={v.released} kind="soft" />,
+    says: remark,
+    cell: (v) => <Clipped text={remark(v)} kind={isBad(v) ? 'text-error' : 'soft'} />,
   },
 ];
 
@@ -64,16 +77,64 @@ export function ValuesPage() {
   slow.value;
   return (
     <div class="panels listed">
+      <ExploreBar />
+      <Errors />
       <Holders />
       <List />
     </div>
   );
 }
 
+const ERRORS_SHOWN = 5;
+
+// The newest values that are errors, unless the list shows only errors.
+function Errors() {
+  const shown = chosen('status').value !== 'ERROR';
+  const asked = { cluster: clusterQuery.value, error: 'true', q: query.value.trim(), ...askedRange(), limit: ERRORS_SHOWN };
+  const rows = useLooked<{ remote_values: ValueRow[] }>(shown ? api('remote_values', asked) : '', { every: 3000, keep: true }).value?.remote_values ?? [];
+  if (!shown || rows.length === 0) return null;
+  return (
+    <Panel
+      id="value-errors"
+      title="Errors"
+      note="the newest values that are errors"
+      span={12}
+      aside={
+        <button type="button" class="plain" data-testid="all-errors" onClick={() => filter({ status: 'ERROR' })}>
+          Show all errors
+        </button>
+      }
+    >
+      <ul class="value-errors">
+        {rows.map((v) => (
+          <li key={v.id} data-testid="error-value" data-value={v.id}>
+            <Chip shape="error" colour="text-error">
+              <Link to={closureAddress(v.closure, v.job)}>
+                <bdi>
+                  {v.display_name ?? v.function} #{count(v.index)}
+                </bdi>
+              </Link>
+            </Chip>{' '}
+            <bdi class="wrap">{remark(v)}</bdi>{' '}
+            <span class="soft">
+              {v.worker && (
+                <>
+                  on <bdi>{v.worker}</bdi>,{' '}
+                </>
+              )}
+              <Ago ms={v.finished_ms} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function Holders() {
   const looked = useLooked<{ holders: Holder[] }>(api('remote_values/holders', { limit: 20, cluster: clusterQuery.value }), { every: 3000 });
   const holders = looked.value?.holders ?? [];
-  const most = Math.max(1, ...holders.map(heldBytes));
+  const most = Math.max(1, ...holders.map(valueBytes));
   const held = store.counters?.remote_values;
   return (
     <Panel
@@ -106,7 +167,7 @@ function Holders() {
               total={most}
             />
             <span>
-              <b>{bytes(heldBytes(h))}</b>
+              <b>{bytes(valueBytes(h))}</b>
               {heldElsewhere(h)}{' '}
               <span class="soft">
                 · {h.values === 1 ? '1 value' : `${short(h.values)} values`}
@@ -124,8 +185,6 @@ function Holders() {
   );
 }
 
-const heldBytes = (h: Holder): number => h.value_bytes + h.spilled_bytes + (h.blob_bytes ?? 0);
-
 function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
   const parts = [...(blob_bytes > 0 ? [`${bytes(blob_bytes)} as blobs`] : []), ...(spilled_bytes > 0 ? [`${bytes(spilled_bytes)} on disk`] : [])];
   return parts.length > 0 ? `, of which ${parts.join(' and ')}` : '';
@@ -133,11 +192,36 @@ function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
 
 function Blobs() {
   const b = useLooked<BlobCounts>(session.value?.clusters?.length ? '' : api('blobs', {}), { every: 5000 }).value;
-  if (!b || b.blobs === 0) return null;
+  if (!b) return null;
+  const { workers } = b.elsewhere;
+  const most = Math.max(1, ...workers.map((w) => w.bytes));
   return (
-    <p class="calm" data-testid="blobs">
-      {plural(b.blobs, 'blob')} of large arguments and values: {bytes(b.bytes)} of {bytes(b.bytes_max)}; {count(b.held)} used by values or programs.
-    </p>
+    <>
+      {workers.length > 0 && (
+        <>
+          <h3 class="names-head">In the memory of workers</h3>
+          <ol class="holders" data-testid="worker-holders">
+            {workers.map((w) => (
+              <li key={w.task} class="meter" data-testid="worker-holder" data-task={w.task}>
+                <WorkerLink task={w.task} />
+                <Bar parts={[{ kind: 'k0', n: w.bytes }]} total={most} />
+                <span>
+                  <b>{bytes(w.bytes)}</b> <span class="soft">· {plural(w.values, 'large value')} ·</span>{' '}
+                  <button type="button" class="plain" onClick={() => filter({ worker: w.task, sort: 'size', order: 'desc' })}>
+                    show
+                  </button>
+                </span>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {b.blobs > 0 && (
+        <p class="calm" data-testid="blobs">
+          {plural(b.blobs, 'blob')} of large arguments and values on the server: {bytes(b.bytes)} of {bytes(b.bytes_max)}; {count(b.held)} used by values or programs.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -156,29 +240,31 @@ const PLACES = [
 ] as const;
 
 // For the server, an error is also a READY value.
-function query(status: string): { status: string; error?: string } {
+function statusQuery(status: string): { status: string; error?: string } {
   if (status === 'ERROR') return { status: 'READY', error: 'true' };
   return status === 'READY' ? { status, error: 'false' } : { status };
 }
 
-const FILTERS = ['status', 'place', 'job'];
+const FILTERS = ['status', 'place', 'job', 'worker'];
 
 function List() {
-  const { status, place, job } = filters(FILTERS) as Record<'status' | 'place' | 'job', string>;
+  const { status, place, job, worker } = filters(FILTERS) as Record<'status' | 'place' | 'job' | 'worker', string>;
+  const range = askedRange();
   const sorting = useSorting('age');
   const name = job !== '' && !/^job_[0-9a-f]{16}$/.test(job) ? job : '';
   const named = useLooked<{ jobs: JobView[] }>(name && api('jobs', { q: name, limit: 10, cluster: clusterQuery.value }), { keep: true, over: () => true }).value?.jobs ?? [];
   const id = name ? ((named.find((j) => j.name === name) ?? (named.length === 1 ? named[0] : undefined))?.id ?? '') : job;
   const typing = name !== '' && id === '';
-  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...query(status), place, job: id, ...sorting.asked });
+  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...statusQuery(status), place, job: id, worker, q: query.value.trim(), ...range, ...sorting.asked });
   const looked = useListing<ValueRow>(path, LIMIT, 'remote_values', { every: 3000 });
+  const workers = [...new Set((looked.value?.rows ?? []).flatMap((v) => v.worker ?? []))].sort();
   const unclear = named.length > 1 ? `The names of several jobs contain “${name}”: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`;
   return (
     <ListPanel
       id="values"
       title="Values"
       what="values"
-      filters={FILTERS}
+      filters={[...FILTERS, 'q', 'from', 'to']}
       looked={looked}
       columns={columns}
       name={(v) => v.id}
@@ -187,12 +273,18 @@ function List() {
       href={(v) => closureAddress(v.closure, v.job)}
       sorting={sorting}
       least={820}
-      none="No values yet. A value appears when a closure is scheduled."
+      none={
+        <>
+          No values yet. A value appears when a call is submitted:
+          <Teach lines={'muster submit muster.echo hello --url URL\nmuster submit muster.worker_info --url URL\nmuster values --url URL'} />
+        </>
+      }
       {...(typing && { empty: unclear })}
     >
       <Choices name="status" label="Status" options={STATUSES} />
       <Choices name="place" label="Place" options={PLACES} />
       <FilterField name="job" label="Job" list={named.map((j) => j.name || j.id)} />
+      <FilterField name="worker" label="Worker" list={workers} />
     </ListPanel>
   );
 }

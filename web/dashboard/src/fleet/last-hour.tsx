@@ -3,8 +3,9 @@ import type { TaskHistory } from 'muster-rest';
 import { minuteBars } from './model/worker';
 import { useLooked } from '../shared/looked';
 import { api } from '../shared/rest';
-import { crosshair } from '../run/range';
+import { crosshair } from '../shared/range';
 import { Panel } from '../shared/panel';
+import { SlownessChart } from './slowness-chart';
 
 export function LastHour({ path, slots }: { path: string; slots: number }) {
   const looked = useLooked<TaskHistory>(api(`${path}/history`), { every: 20_000 });
@@ -33,14 +34,15 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
           <g key={n}>
             <title>{bar.title}</title>
             <rect x={n * width} y={0} width={width} height={100} fill="transparent" />
-            <rect x={n * width + 1} y={80 - 80 * (bar.succeeded + bar.failed)} width={width - 2} height={80 * bar.succeeded} class="fill-k0" />
+            <rect x={n * width + 1} y={80 - 80 * (bar.succeeded + bar.failed)} width={width - 2} height={80 * bar.succeeded} class="fill-done" />
             <rect x={n * width + 1} y={80 - 80 * bar.failed} width={width - 2} height={80 * bar.failed} class="fill-error" />
-            <rect x={n * width + 1} y={100 - 16 * bar.busy} width={width - 2} height={16 * bar.busy} class="fill-k1" />
+            <rect x={n * width + 1} y={100 - 16 * bar.busy} width={width - 2} height={16 * bar.busy} class="fill-busy" />
           </g>
         ))}
         {x >= 0 && x <= bars.length * width && <line x1={x} x2={x} y1={0} y2={100} stroke="var(--text)" vector-effect="non-scaling-stroke" />}
       </svg>
       <p class="foot">{sentence}</p>
+      <SlownessChart of={looked.value} />
     </Panel>
   );
 }

@@ -26,7 +26,7 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
       {mine.length === 0 ? (
         <p class="calm">No recent events for this task.</p>
       ) : (
-        <Table testid="its-events">
+        <Table kind="fits" testid="its-events">
           {shown.map((e) => (
             <tr key={e.number}>
               <td>

@@ -102,7 +102,7 @@ function Heartbeat({ id, seen }: { id: number; seen: number }) {
   );
 }
 
-export function TaskList({ wide = false }: { wide?: boolean }) {
+export function TaskList() {
   fast.value;
   slow.value;
   const total = store.tasks.size;
@@ -110,7 +110,7 @@ export function TaskList({ wide = false }: { wide?: boolean }) {
   const note = query.value ? `${count(ids.length)} of ${count(total)}` : total > 0 ? 'problems first' : undefined;
   const row = selected.value;
   return (
-    <Panel id="tasks" title="Closure workers" note={note} span={wide ? 12 : 8} aside={query.value && <ClearFilter />}>
+    <Panel id="tasks" title="Closure workers" note={note} span={8} aside={query.value && <ClearFilter />}>
       <Grid
         id="tasks"
         testid="task"

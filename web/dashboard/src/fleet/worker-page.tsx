@@ -1,7 +1,9 @@
-import type { AgentView, WorkerClosures, WorkerView } from 'muster-rest';
+import { serverUrl } from '../shared/base';
+import type { AgentView, HostPage, WorkerClosures, WorkerView } from 'muster-rest';
 import { workerCommands, splitTask } from '../shared/model/commands';
 import { hostOf } from '../shared/model/agents';
-import { age, count, moment, plural } from '../shared/model/format';
+import { age, bytes, count, moment, plural } from '../shared/model/format';
+import { isSlow, slownessText } from './model/fleet';
 import { standing, uses } from './model/worker';
 import { Action } from '../shared/action';
 import { Bar } from '../shared/bar';
@@ -14,9 +16,10 @@ import { Panel } from '../shared/panel';
 import { TaskEvents } from './task-events';
 import { Chip, SHAPES, WORDS } from '../shared/shape';
 import { Table } from '../shared/table';
+import { Since } from '../shared/when';
 import { useHeading } from '../shell/heading';
 import { useLooked } from '../shared/looked';
-import { cluster, slow, viewNow } from '../shared/page';
+import { cluster, slow } from '../shared/page';
 import { api, get, Gone as NotThere, send } from '../shared/rest';
 import { address, closureAddress, follow, subject } from '../shared/route';
 import { Machines } from '../run/machines-panel';
@@ -43,16 +46,16 @@ export function WorkerPage() {
   useHeading(task);
   return (
     <div class="panels">
-      <Gone id="no-worker" what="task" looked={looked} to="/tasks" others="All tasks" />
+      <Gone id="no-worker" what="task" looked={looked} to="/fleet" others="All workers" />
       {it?.kind === 'agent' && <AgentOnly task={task} agent={it} />}
       {it?.kind === 'worker' && (
         <>
           <Summary task={task} w={it} path={path} again={looked.again} />
           <Runs key={task} path={path} />
-          {of && <Machines key={`${task} machine`} cluster={of.name} task={task} />}
-          <StacksPanel key={`${task} stacks`} path={path} />
           <Resources w={it} />
           <LastHour key={`${task} hour`} path={path} slots={it.slots} />
+          {of && <Machines key={`${task} machine`} cluster={of.name} task={task} />}
+          <StacksPanel key={`${task} stacks`} path={path} />
           <TaskEvents task={task} main={!!of?.main} name={of?.name ?? ''} />
         </>
       )}
@@ -84,6 +87,8 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
     await send('POST', api(`${path}/${what}`));
     again();
   };
+  const figures = useLooked<HostPage>(api('hosts', { cluster: of.name, task }), { every: 2000 });
+  const row = figures.value?.hosts[0]?.workers[0];
   const here = w.state === 'CONNECTED' || w.state === 'LATE';
   const aside = (
     <div class="actions">
@@ -107,7 +112,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
       <a class="button" href={address('/explore/stream', { tasks: task })} onClick={follow}>
         Task stream
       </a>
-      <Commands lines={workerCommands(task, of.name, of.main, location.origin)} />
+      <Commands lines={workerCommands(task, of.name, of.main, serverUrl())} />
     </div>
   );
   return (
@@ -123,6 +128,11 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
       aside={aside}
     >
       <ul class="standing" data-testid="standing">
+        {row && isSlow(row) && (
+          <li data-testid="slow">
+            <b class="text-late">slow</b>: {slownessText(row)}
+          </li>
+        )}
         {standing(w).map(({ word, why, kind }) => (
           <li key={word}>
             <b class={`text-${kind}`}>{word}</b>: <bdi class="wrap">{why}</bdi>
@@ -140,10 +150,16 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
         <Fact name="incarnation">
           <code>{w.incarnation}</code>
         </Fact>
-        <Fact name="finished" title="closures that ended on this worker, including failures">
+        <Fact name="ended since the server started" title="closures, including failures">
           {count(w.finished)}
         </Fact>
-        <Fact name="failed">{w.failed > 0 ? <b class="text-error">{count(w.failed)}</b> : 0}</Fact>
+        <Fact name="of them failed">{w.failed > 0 ? <b class="text-error">{count(w.failed)}</b> : 0}</Fact>
+        {row && <Fact name="failed executions, 1 h">{count(row.failed_last_hour)}</Fact>}
+        {row?.value_bytes !== undefined && (
+          <Fact name="values" title="bytes of the values in the memory of the worker">
+            {bytes(row.value_bytes)}
+          </Fact>
+        )}
         <Fact name="restarts">{count(w.restarts)}</Fact>
         <Fact name="reconnects">{count(w.reconnects)}</Fact>
         {Object.entries(w.labels ?? {}).map(([name, value]) => (
@@ -222,9 +238,4 @@ function Closures({ list, word, none, testid }: { list: WorkerClosures['running'
       ))}
     </Table>
   );
-}
-
-function Since({ ms }: { ms: number }) {
-  slow.value;
-  return <time title={moment(ms)}>{age(viewNow() - ms)}</time>;
 }

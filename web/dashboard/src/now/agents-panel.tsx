@@ -1,9 +1,11 @@
 // Lists the agents that failed first separately from the agents that failed because of them.
 
+import { useMemo } from 'preact/hooks';
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from '../shared/model/agents';
 import { age, clock, count, moment } from '../shared/model/format';
 import { Grid, type Column } from '../shared/grid';
-import { cluster, query, slow, store, viewNow } from '../shared/page';
+import { cluster, clusterName, query, slow, store, viewNow } from '../shared/page';
+import { Ago } from '../shared/when';
 import { hasAgents } from '../shared/model/map-groups';
 import { address, choose, chosen } from '../shared/route';
 import { Panel } from '../shared/panel';
@@ -21,10 +23,10 @@ const columns: readonly Column<AgentRow>[] = [
     width: '106px',
     cell: (a) => <Chip shape={PLIGHT_SHAPES[plight(a)]}>{PLIGHT_WORDS[plight(a)]}</Chip>,
   },
-  { title: 'Task', width: 'minmax(92px, 1fr)', cell: (a) => <bdi class="mono">{agentName(a)}</bdi> },
+  { title: 'Task', width: 'minmax(92px, 150px)', cell: (a) => <bdi class="mono">{agentName(a)}</bdi> },
   {
     title: 'Host',
-    width: 'minmax(100px, 1.1fr)',
+    width: 'minmax(100px, 180px)',
     cell: (a) => <Clipped text={hostOf(a.address) || '–'} kind="soft" title={a.address} />,
   },
   {
@@ -59,10 +61,10 @@ const columns: readonly Column<AgentRow>[] = [
 const PROBLEMS_SHOWN = 100;
 const clusterColumn: Column<AgentRow> = {
   title: 'Cluster',
-  width: 'minmax(80px, 1fr)',
+  width: 'minmax(80px, 150px)',
   cell: (a) => (
     <Link cell to={address('/fleet', { cluster: a.cluster })} title={a.cluster}>
-      <bdi>{a.cluster}</bdi>
+      <bdi>{clusterName(a.cluster)}</bdi>
     </Link>
   ),
 };
@@ -106,12 +108,14 @@ export function Agents() {
   slow.value;
   const of = cluster();
   const at = chosen('agent').value || null;
-  if (!of || of.tasks === 0) return null;
-  const all = store.agents.all().filter((a) => a.cluster === of.name);
-  const counts = countPlights(all);
   const asked = chosen('state').value as Plight;
-  const only = PLIGHTS.includes(asked) && counts[asked] > 0 ? asked : '';
-  const rows = listAgents(all, query.value, only || null);
+  const { counts, only, rows } = useMemo(() => {
+    const all = store.agents.all().filter((a) => a.cluster === of?.name);
+    const counts = countPlights(all);
+    const only = PLIGHTS.includes(asked) && counts[asked] > 0 ? asked : '';
+    return { counts, only, rows: listAgents(all, query.value, only || null) } as const;
+  }, [of?.name, store.agents.version, asked, query.value]);
+  if (!of || of.tasks === 0) return null;
   const row = rows.find((a) => agentName(a) === at);
   return (
     <Panel id="agents" title="Agents" note={<Whence of={of} />} span={12} aside={<Filter counts={counts} only={only} />}>
@@ -138,7 +142,12 @@ function Whence({ of }: { of: ClusterRow }) {
   return (
     <>
       run {of.generation}, {of.state.toLowerCase()}
-      {of.started > 0 && <time title={moment(of.started)}> · began {age(viewNow() - of.started)} ago</time>}
+      {of.started > 0 && (
+        <>
+          {' '}
+          · began <Ago ms={of.started} />
+        </>
+      )}
       {of.address && (
         <>
           {' '}
@@ -169,7 +178,7 @@ function Cause({ of }: { of: ClusterRow }) {
       <p>
         <b>
           First failure{of.cause.task ? ': ' : ''}
-          <bdi class="mono">{of.cause.task}</bdi> <time title={moment(of.cause.at)}>{age(viewNow() - of.cause.at)} ago</time>.
+          <bdi class="mono">{of.cause.task}</bdi> <Ago ms={of.cause.at} />.
         </b>{' '}
         <bdi>{of.cause.message}</bdi>
       </p>

@@ -1,121 +1,174 @@
-// An alert disappears when its cause ends or when a user dismisses the alert.
+// An alert disappears when its cause ends or when a user dismisses the alert. Alerts with the same cause share a row.
 
 import { useSignal } from '@preact/signals';
+import { deedOfFold, folds, more, type Fold } from './model/folds';
 import { bare } from '../shared/model/ansi';
-import { commandFor, deedOf, joinAddress, nameOfItem, typed, urgencyOf, verdict } from '../shared/model/alert-list';
-import { age, count, moment, plural } from '../shared/model/format';
+import { commandFor, linkOf, nameOfItem, typed, urgencyOf, verdict } from '../shared/model/alert-list';
+import { count, plural } from '../shared/model/format';
 import { taskTotals } from '../shared/model/map-groups';
 import type { AttentionRow } from '../shared/model/protocol';
-import { frozen, slow, store, viewNow } from '../shared/page';
+import { frozen, slow, store } from '../shared/page';
+import { Since } from '../shared/when';
 import { Copy } from '../shared/copy';
-import { lazy } from '../shared/lazy';
+import { NotifyButton } from '../shell/notices';
+import { useNarrow } from '../shared/narrow';
 import { Panel } from '../shared/panel';
 import { Mark } from '../shared/shape';
-import { follow } from '../shared/route';
+import { address, follow } from '../shared/route';
 import { DeedButton, Why } from './deeds';
 import { items, openItems, seen } from '../shared/seen';
 
-export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
-
-const Notify = lazy(
-  async () => (await import('../shell/notices')).NotifyButton,
-  () => null,
-);
+const SHOWN = 6;
+const SHOWN_NARROW = 3;
 
 export function Verdict() {
   slow.value;
   if (store.seq('attention') === null) return null;
   const open = openItems();
   const worst = open.some((row) => row.severity === 'error') ? 'error' : open.length > 0 ? 'late' : 'connected';
+  const phrases = open.length > 0 ? verdict(open) : calm();
   return (
-    <p class={`verdict is-${worst}-line span-12`} data-testid="verdict" data-state={worst}>
-      <Mark shape={worst} /> <bdi>{bare(verdict(open, calm()))}</bdi>
+    <p class={`verdict is-${worst}-line`} data-testid="verdict" data-state={worst}>
+      <Mark shape={worst} />
+      <span>
+        {phrases.map(({ text, link }, n) => (
+          <span key={text}>
+            {n > 0 && ', '}
+            {link ? (
+              <a href={link} onClick={follow}>
+                <bdi>{bare(text)}</bdi>
+              </a>
+            ) : (
+              <bdi>{bare(text)}</bdi>
+            )}
+          </span>
+        ))}
+      </span>
     </p>
   );
 }
 
-function calm(): string {
+function calm() {
   const { counters } = store;
   const totals = counters && taskTotals(counters.tasks, store.clusters.all());
-  if (!totals || totals.total === 0) return 'Ready. No task has joined yet.';
-  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural((counters.jobs.queued ?? 0) + counters.jobs.running, 'unfinished job')}.`;
+  if (!totals || totals.total === 0) return [{ text: 'Ready. No task has joined yet.', link: '' }];
+  return [
+    { text: 'All is well', link: '' },
+    { text: `${count(totals.connected)} of ${count(totals.total)} connected`, link: address('/fleet') },
+    { text: plural((counters.jobs.queued ?? 0) + counters.jobs.running, 'unfinished job'), link: address('/work', { state: 'UNFINISHED' }) },
+  ];
 }
 
 export function Attention() {
   slow.value;
   const aside = useSignal(false);
+  const whole = useSignal(false);
   const all = items();
   const open = openItems();
   const put = all.length - open.length;
-  const shown = aside.value ? all : open;
+  const rows = folds(aside.value ? all : open);
+  const limit = useNarrow() ? SHOWN_NARROW : SHOWN;
+  const shown = whole.value ? rows : rows.slice(0, limit);
+  const rest = rows.length - shown.length + (rows.length > shown.length || whole.value ? store.attention.more : 0);
   return (
     <Panel
       id="attention"
       title="Alerts"
-      span={12}
-      note={open.length > 1 && 'ongoing problems first, then newest first'}
+      span={8}
       aside={
         <div class="actions">
           {put > 0 && (
-            <button type="button" class="plain" data-testid="show-seen" aria-pressed={aside.value} onClick={() => (aside.value = !aside.value)}>
+            <button type="button" class="text" data-testid="show-seen" aria-pressed={aside.value} onClick={() => (aside.value = !aside.value)}>
               {aside.value ? 'Hide' : 'Show'} {count(put)} seen
             </button>
           )}
-          <Notify />
+          <NotifyButton />
         </div>
       }
     >
-      <ul class="attention" data-testid="attention" data-count={shown.length}>
-        {shown.map((item) => (
-          <Item key={nameOfItem(item)} item={item} put={!open.includes(item)} />
+      <ul class="attention" data-testid="attention" data-count={rows.length}>
+        {shown.map((fold) => (
+          <Item key={fold.key} fold={fold} put={!open.includes(fold.rows[0]!)} />
         ))}
       </ul>
-      {store.attention.more > 0 && <p class="foot">and {store.attention.more} more</p>}
+      {(rest > 0 || (whole.value && rows.length > limit)) && (
+        <p class="foot">
+          {rows.length > limit ? (
+            <button type="button" class="text" data-testid="alerts-more" aria-expanded={whole.value} onClick={() => (whole.value = !whole.value)}>
+              {whole.value ? 'Show fewer' : `${count(rest)} more`}
+            </button>
+          ) : (
+            `${count(rest)} more`
+          )}
+        </p>
+      )}
       {open.length === 0 && store.seq('attention') !== null && <p class="calm">No alerts.{frozen.value ? ' (as of the last update)' : ''}</p>}
     </Panel>
   );
 }
 
-function Item({ item, put }: { item: AttentionRow; put: boolean }) {
-  const name = nameOfItem(item);
+function Item({ fold, put }: { fold: Fold; put: boolean }) {
+  const item = fold.rows[0]!;
+  const others = fold.rows.slice(1);
   const command = commandFor(item);
-  const deed = deedOf(item);
+  const deed = deedOfFold(fold);
   const why = useSignal(false);
+  const listed = useSignal(false);
+  const severity = fold.rows.some((row) => row.severity === 'error') ? 'error' : 'warning';
   return (
-    <li data-testid="attention-item" data-kind={item.rule} data-severity={item.severity} data-urgency={urgencyOf(item)} class={put ? 'is-seen' : ''}>
-      <Mark shape={item.severity === 'error' ? 'error' : 'late'} />
+    <li data-testid="attention-item" data-kind={item.rule} data-severity={severity} data-urgency={urgencyOf(item)} data-fold={fold.rows.length} class={put ? 'is-seen' : ''}>
+      <Mark shape={severity === 'error' ? 'error' : 'late'} />
       <div>
         <div class="attention-title">
-          {item.link ? (
-            <a href={item.link} onClick={follow}>
-              <bdi>{item.title}</bdi>
-            </a>
-          ) : (
-            <b>
-              <bdi>{item.title}</bdi>
-            </b>
+          <Title item={item} testid="attention-deed" />
+          {others.length > 0 && (
+            <button type="button" class="text" data-testid="fold-more" aria-expanded={listed.value} onClick={() => (listed.value = !listed.value)}>
+              and {count(more(fold))} more with this cause
+            </button>
           )}
-          {item.since_ms > 0 && <time title={moment(item.since_ms)}>{age(viewNow() - item.since_ms)}</time>}
         </div>
         {item.detail && (
           <p title={bare(item.detail)}>
             <bdi>{bare(item.detail)}</bdi>
           </p>
         )}
+        {listed.value && (
+          <ul class="fold">
+            {others.map((row) => (
+              <li key={nameOfItem(row)}>
+                <Title item={row} />
+              </li>
+            ))}
+          </ul>
+        )}
         {why.value && deed && <Why deed={deed} />}
       </div>
+      <Since ms={item.since_ms} />
       <div class="actions">
         {deed && <DeedButton deed={deed} title={item.title} why={why} />}
         {command && <Copy text={typed(command, location.hostname)} what={command} label="Copy command" />}
-        {item.link && deed?.does !== 'explain' && (
-          <a class="button" href={item.link} onClick={follow} data-testid="attention-deed" aria-label={`Show: ${item.title}`}>
-            Show
-          </a>
-        )}
-        <button type="button" data-testid="seen" aria-label={`${put ? 'Not seen' : 'Seen'}: ${item.title}`} onClick={() => (put ? seen.drop(name) : seen.add(name))}>
+        <button
+          type="button"
+          class="text"
+          data-testid="seen"
+          aria-label={`${put ? 'Not seen' : 'Seen'}: ${item.title}`}
+          onClick={() => {
+            for (const name of fold.rows.map(nameOfItem)) put ? seen.drop(name) : seen.add(name);
+          }}
+        >
           {put ? 'Not seen' : 'Seen'}
         </button>
       </div>
     </li>
+  );
+}
+
+function Title({ item, testid }: { item: AttentionRow; testid?: string }) {
+  const link = linkOf(item);
+  if (!link) return <bdi>{item.title}</bdi>;
+  return (
+    <a href={link} onClick={follow} data-testid={testid}>
+      <bdi>{item.title}</bdi>
+    </a>
   );
 }

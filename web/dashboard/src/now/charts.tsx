@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../shared/looked';
-import { age, clock, NONE, short } from '../shared/model/format';
+import { clock, duration, NONE, short } from '../shared/model/format';
 import { extremes, fromSamples, joined, LEAST_MS, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
 import { slow, store } from '../shared/page';
 import type { ChartProps, Marker } from '../shared/chart';
@@ -37,7 +37,7 @@ const CHARTS: readonly Shown[] = [
     unit: 'closures/s',
     text: short,
     rows: [
-      { column: 'finished', token: 'k0', word: 'finished', filled: true },
+      { column: 'finished', token: 'connected', word: 'ended', filled: true },
       { column: 'failed', token: 'error', word: 'failed', filled: false },
     ],
   },
@@ -47,7 +47,7 @@ const CHARTS: readonly Shown[] = [
     unit: 'closures',
     text: short,
     rows: [
-      { column: 'queued', token: 'k4', word: 'waiting', filled: true },
+      { column: 'queued', token: 'late', word: 'waiting', filled: true },
       { column: 'running', token: 'running', word: 'running', filled: false },
     ],
   },
@@ -55,17 +55,17 @@ const CHARTS: readonly Shown[] = [
     id: 'latency',
     title: 'Latency',
     unit: '',
-    text: (ms) => (ms === 0 ? NONE : ms < 1 ? `${Math.round(ms * 1000)} µs` : age(ms)),
+    text: (ms) => (ms === 0 ? NONE : duration(ms * 1000)),
     times: true,
     bands: [
       [1, 0],
       [3, 2],
     ],
     rows: [
-      { column: 'wait_p50_ms', token: 'k4', word: 'wait p50', filled: false },
-      { column: 'wait_p99_ms', token: 'k4', word: 'p99', filled: false, dashed: true },
-      { column: 'run_p50_ms', token: 'k1', word: 'run p50', filled: false },
-      { column: 'run_p99_ms', token: 'k1', word: 'p99', filled: false, dashed: true },
+      { column: 'wait_p50_ms', token: 'late', word: 'wait p50', filled: false },
+      { column: 'wait_p99_ms', token: 'late', word: 'p99', filled: false, dashed: true },
+      { column: 'run_p50_ms', token: 'running', word: 'run p50', filled: false },
+      { column: 'run_p99_ms', token: 'running', word: 'p99', filled: false, dashed: true },
     ],
   },
 ];

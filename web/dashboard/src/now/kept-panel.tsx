@@ -1,4 +1,4 @@
-import { age, bytes, count, moment, span } from '../shared/model/format';
+import { age, bytes, count, moment } from '../shared/model/format';
 import { slow, store, viewNow } from '../shared/page';
 import { Panel } from '../shared/panel';
 import { Chip } from '../shared/shape';
@@ -34,7 +34,7 @@ export function Kept() {
                     : 'all changes on disk'}
           </Chip>
           <span>
-            server start {count(d.epoch)}, data read in {span(d.restored_in_ms)}
+            server start {count(d.epoch)}, data read in {age(d.restored_in_ms)}
             {d.leader && (
               <>
                 , leads as <bdi>{d.leader}</bdi>
@@ -48,9 +48,8 @@ export function Kept() {
         </div>
         {d.history_bytes !== undefined && (
           <div class="progress-foot" data-testid="kept-history">
-            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since the server started'}: events, charts, stream, machines</span>
             <span>
-              {bytes(d.history_bytes)}
+              History {bytes(d.history_bytes)}, {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since the server started'}: events, charts, stream, machines
               {!!d.history_dropped && (
                 <span class="text-late">
                   , {count(d.history_dropped)} records are missing

@@ -18,13 +18,13 @@ export function KeyNumbers() {
       <Key label="Tasks connected" testid="key-tasks" value={totals && count(totals.connected)} of={totals && `of ${count(totals.total)}`}>
         {totals && <TaskStates tasks={totals} />}
       </Key>
-      <Key label="Closures per second" testid="key-throughput" value={counters && short(counters.rates.finished)} spark="finished" token="k0">
+      <Key label="Closures per second" testid="key-throughput" value={counters && short(counters.rates.finished)} spark="finished" token="connected">
         {counters && <Failures counters={counters} />}
       </Key>
-      <Key label="Queue depth" testid="key-queue" value={counters && short(counters.closures.queued)} spark="queued" token="k4">
+      <Key label="Queue depth" testid="key-queue" value={counters && short(counters.closures.queued)} spark="queued" token="late">
         {counters && queueLine(counters)}
       </Key>
-      <Key label="Heartbeat age, p99" testid="key-heartbeat" value={counters && heartbeat(counters)} spark="hb_p99" token="k1">
+      <Key label="Heartbeat age, p99" testid="key-heartbeat" value={counters && heartbeat(counters)} spark="hb_p99" token="control">
         {hello && `interval ${span(hello.heartbeat_ms)} · late after ${span(hello.late_ms)}`}
       </Key>
       <Key label="Remote values" testid="key-values" value={counters && short(counters.remote_values.ready)} of={counters && 'ready'}>

@@ -2,14 +2,14 @@
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { join } from './alerts-panel';
+import { NoTask } from './no-task';
 import { agentName } from '../shared/model/agents';
 import { age, count, plural } from '../shared/model/format';
 import { CELL_STATES, countStates, keptCellGroups, type CellState } from '../shared/model/map-groups';
 import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from './model/map-layout';
 import { paint, type MapMode } from './map-paint';
 import { AgentFacts, WorkerFacts } from './map-tip';
-import { cluster, fast, groups, selected, slow, stands, store, viewNow } from '../shared/page';
+import { cluster, fast, groups, selected, slow, store, viewNow } from '../shared/page';
 import { address, go, picked } from '../shared/route';
 import { Panel } from '../shared/panel';
 import type { Shape } from '../shared/model/shape';
@@ -40,26 +40,13 @@ export function ClusterMap() {
   const empty = store.counters !== null && store.tasks.size === 0 && all.every((c) => c.tasks === 0);
   return (
     <Panel id="map" title="Cluster map" note={empty ? 'no task yet' : 'one cell per task'} span={12} aside={!empty && <Modes />}>
-      {empty ? <Join /> : <Canvas />}
+      {empty ? <NoTask /> : <Canvas />}
       {!empty && <Legend />}
     </Panel>
   );
 }
 
 const Modes = () => <Segments label="Colour cells by" options={MODES} now={mode.value} choose={(next) => (mode.value = next)} />;
-
-function Join() {
-  if (stands.value) return <p class="calm">Workers of a stopped server are not shown; their past work is in the task stream.</p>;
-  return (
-    <div class="join" data-testid="empty">
-      <p>
-        <b>No task has joined yet.</b> Start a worker on any machine that can reach this one:
-      </p>
-      <code>muster worker --server {join()}</code>
-      <p class="note">It will appear here within a second. JAX and TensorFlow tasks join by using the same address as their coordinator.</p>
-    </div>
-  );
-}
 
 function Canvas() {
   const box = useRef<HTMLDivElement>(null);

@@ -1,48 +1,27 @@
-import { AgentProblems } from './agents-panel';
 import { Attention, Verdict } from './alerts-panel';
-import { Charts } from './charts';
 import { Clusters } from './clusters-panel';
-import { Kept } from './kept-panel';
-import { KeyNumbers } from './key-numbers';
+import { Figures } from './figures';
+import type { SamplesBody } from './model/points';
+import { Timeline } from './timeline';
+import { useLooked } from '../shared/looked';
 import { slow, store } from '../shared/page';
-import { ClusterMap } from './map';
-import { Functions, Jobs } from '../run/progress';
-import { TaskList } from '../fleet/task-list';
-import { Values } from '../shared/values';
+import { api } from '../shared/rest';
+import { NoTask } from './no-task';
 
+const EVERY_MS = 10_000;
+
+// The first page: everything on it fits one screen of a desk, and two of a phone.
 export function Overview() {
-  return (
-    <div class="panels overview">
-      <Verdict />
-      <div class="stack span-8">
-        <Attention />
-        <Clusters />
-        <ClusterMap />
-        <Workers />
-      </div>
-      <div class="stack span-4">
-        <Jobs />
-        <Functions />
-        <Values />
-        <Kept />
-      </div>
-      <KeyNumbers />
-      <div class="span-12">
-        <Charts />
-      </div>
-    </div>
-  );
-}
-
-// Agents with problems come first. A server that has only agents has no list of workers. If there are no tasks, the list explains
-// what it will show.
-function Workers() {
   slow.value;
-  const agents = store.clusters.all().some((c) => c.tasks > 0);
+  const looked = useLooked<SamplesBody>(api('samples', { span: '1h' }), { every: EVERY_MS, keep: true });
+  const empty = store.counters !== null && store.tasks.size === 0 && store.clusters.all().every((c) => c.tasks === 0) && store.jobs().length === 0;
   return (
-    <>
-      <AgentProblems />
-      {(store.tasks.size > 0 || !agents) && <TaskList />}
-    </>
+    <div class="panels now">
+      <Verdict />
+      <Figures lastHour={looked.value} />
+      {empty ? <NoTask /> : <Timeline lastHour={looked.value} />}
+      <Attention />
+      <Clusters />
+    </div>
   );
 }

@@ -11,6 +11,7 @@ interface Props {
   id: string;
   counts?: { failed: number; cancelled: number };
   retryable?: boolean;
+  main?: boolean; // whether it is the page's main action
   stay?: boolean; // if true, shows a link to the new job instead of opening the job
 }
 
@@ -52,7 +53,7 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
   );
 }
 
-export function Retry({ id, counts, retryable, stay }: Props) {
+export function Retry({ id, counts, retryable, main, stay }: Props) {
   const made = useSignal('');
   const { failed = 0, cancelled = 0 } = counts ?? {};
   if (made.value)
@@ -64,6 +65,7 @@ export function Retry({ id, counts, retryable, stay }: Props) {
   return (
     <Action
       atOnce // needs no confirmation: the new job can be cancelled
+      main={main === true}
       testid="retry-job"
       label="Retry"
       title="Retry the failed and cancelled closures?"

@@ -7,8 +7,9 @@ import { clusterRun, type RunView } from './model/cluster-run';
 import type { Stragglers } from '../agreement/model/straggler-protocol';
 import { useBarrierMembers } from '../agreement/barrier-members';
 import { useLooked } from '../shared/looked';
-import { slow, store } from '../shared/page';
+import { slow, store, viewNow } from '../shared/page';
 import { api, get } from '../shared/rest';
+import { MANY, pauseFor } from './model/timeline';
 import { TimelinePanel } from './run-timeline';
 
 interface Known {
@@ -31,12 +32,13 @@ export function ClusterTimeline({ of }: { of: ClusterRow }) {
     },
   });
   const known = looked.value;
+  const changed = of.tasks > MANY ? [known !== null, Math.floor(viewNow() / pauseFor(of.tasks))] : [known, store.agents.version, store.events.version];
   const run = useMemo(() => {
     const agents = store.agents.all().filter((a) => a.cluster === of.name);
     agents.sort((a, b) => (a.job === b.job ? a.index - b.index : agentName(a) < agentName(b) ? -1 : 1));
     const events = store.events.all().filter((e) => e.cluster === of.name);
     return known && agents.length > 0 ? clusterRun(known.runs, agents, known.late.barriers, events) : null;
-  }, [of.name, known, store.agents.version, store.events.version]);
+  }, [of.name, ...changed]);
   const meetings = useBarrierMembers(store.barriers.all().filter((b) => b.cluster === of.name && b.state === 'RUNNING'));
   if (!run) return null;
   const alerts = store.attention.all().filter(({ link }) => link.includes(`cluster=${encodeURIComponent(of.name)}`));

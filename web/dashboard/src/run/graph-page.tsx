@@ -7,6 +7,7 @@ import { graphLayout } from './model/graph-layout';
 import type { Counts } from '../shared/model/counters-protocol';
 import type { GraphBody } from './model/graph-protocol';
 import { count, outOf, plural, some } from '../shared/model/format';
+import { ENDED, endedOf } from '../shared/model/counts';
 import { slow, store } from '../shared/page';
 import { GraphCanvas } from './graph-canvas';
 import type { Node } from './graph-paint';
@@ -15,7 +16,6 @@ import { Panel } from '../shared/panel';
 import { api } from '../shared/rest';
 import { address, choose, chosen, closureAddress, follow, go, jobAddress, subject } from '../shared/route';
 
-const ENDED = ['SUCCEEDED', 'FAILED', 'CANCELLED'];
 const STATES = ['FAILED', 'RUNNING', 'QUEUED', 'BLOCKED', 'CANCELLED', 'SUCCEEDED'] as const;
 
 interface Row {
@@ -28,7 +28,7 @@ interface Row {
 export function GraphPage() {
   slow.value;
   const job = subject.value;
-  const looked = useLooked<GraphBody>(job ? api(`jobs/${encodeURIComponent(job)}/graph`) : '', { every: 2000, over: isOver });
+  const looked = useLooked<GraphBody>(job ? api(`jobs/${encodeURIComponent(job)}/graph`) : '', { every: 2000, over: isComplete });
   const name = store.jobs().find((j) => j.id === job)?.name || job;
   useHeading(name);
   const body = looked.value;
@@ -52,9 +52,9 @@ export function GraphPage() {
   );
 }
 
-function isOver(body: GraphBody): boolean {
+function isComplete(body: GraphBody): boolean {
   if (body.complete === false) return false;
-  if (body.grouped) return body.groups.every(({ counts: c }) => c.succeeded + c.failed + c.cancelled === c.total);
+  if (body.grouped) return body.groups.every(({ counts: c }) => endedOf(c) === c.total);
   return body.nodes.state.every((state) => ENDED.includes(body.states[state]!));
 }
 
@@ -123,7 +123,7 @@ function columnsOf(nodes: readonly Node[], body: GraphBody, job: string): readon
   return [
     {
       title: body.grouped ? 'Function' : 'Closure',
-      width: 'minmax(150px, 1.5fr)',
+      width: 'minmax(150px, 320px)',
       cell: (r) => (
         <a class="mono" href={link(r.at)} onClick={follow}>
           <bdi>

@@ -1,16 +1,29 @@
 // Lists the events of the timeline as text, for users who cannot see the canvas.
 
+import { useMemo } from 'preact/hooks';
 import { clock, count, moment, plural } from '../shared/model/format';
 import { Table } from '../shared/table';
 import { MARKS, type Range, type RunTimeline } from './model/timeline';
 
 const SHOWN = 100;
 
-export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(at: number): void }) {
+interface Props {
+  t: RunTimeline;
+  view: Range;
+  look(at: number): void;
+}
+
+export function Happened(props: Props) {
+  const { t, view } = props;
+  return useMemo(() => <Events {...props} />, [t, view.from, view.to]); // preact skips an equal element
+}
+
+function Events({ t, view, look }: Props) {
   const within = ({ at }: { at: number }) => at >= view.from && at <= view.to;
   const all = [
     ...t.marks.map(({ at, lane, kind, text }) => ({ at, lane, what: MARKS[kind][1], text })),
     ...t.barriers.filter((b) => b.late).map(({ to, lane, text }) => ({ at: to, lane, what: 'late', text })),
+    ...t.outages.map(({ to, text }) => ({ at: to, lane: -1, what: 'server', text })),
     ...t.gaps.map(({ from, text }) => ({ at: from, lane: -1, what: 'restart', text })),
   ]
     .filter(within)

@@ -1,11 +1,13 @@
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../shared/looked';
+import { executedOf, isOver } from '../shared/model/counts';
 import { count, duration, plural, short } from '../shared/model/format';
 import { pictureIn, pictureOf, ranOf, type Bin, type DurationsView, type Group, type Picture, type Ran } from './model/job-picture';
-import { ENDED, type ClosureView, type JobView } from '../shared/model/views';
+import type { ClosureView, JobView } from '../shared/model/views';
 import { Bar } from '../shared/bar';
 import { filter } from '../shared/listing';
 import { Panel } from '../shared/panel';
+import { functionName } from '../shared/model/closures';
 import { Table } from '../shared/table';
 import { api, get } from '../shared/rest';
 import { chosen } from '../shared/route';
@@ -37,9 +39,9 @@ function stretch(): { from: number; to: number } | null {
 
 export function JobPicture({ job }: { job: JobView }) {
   const { counts } = job;
-  const ended = counts.succeeded + counts.failed;
+  const ended = executedOf(counts);
   const path = `jobs/${encodeURIComponent(job.id)}`;
-  const over = () => ENDED.includes(job.state);
+  const over = () => isOver(job);
   const all = useLooked<Ran[]>(ended > 0 ? api(`${path}/closures`) : '', { every: EVERY, over, read: firstOf }).value;
   const whole = useLooked<DurationsView>(ended > 0 ? api(`${path}/durations`) : '', { every: EVERY, over, keep: true });
   const range = stretch();
@@ -137,7 +139,7 @@ function By({ title, name, rows }: { title: string; name: 'function' | 'worker';
           <tr key={g.name}>
             <td>
               <button type="button" class="plain mono clip" title={`Only ${g.name}`} disabled={!g.filter} onClick={() => filter({ [name]: g.filter })}>
-                <bdi>{g.name || '–'}</bdi>
+                <bdi>{functionName(g.name) || '–'}</bdi>
               </button>
               <Bar parts={[{ kind: 'done', n: g.sum }]} total={Math.max(1, most)} />
             </td>

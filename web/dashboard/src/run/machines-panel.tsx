@@ -10,7 +10,7 @@ import { WorkerLink } from '../shared/link';
 import { Panel } from '../shared/panel';
 import { Segments } from '../shared/segments';
 import { Table } from '../shared/table';
-import { crosshair, lookAtRange, lookedAt } from './range';
+import { crosshair, lookAtRange, lookedAt } from '../shared/range';
 import { SAMPLES, SAMPLES_OF_MANY, useMachinesOf, type Machines as Listed } from './seen';
 
 const SPANS = [
@@ -42,14 +42,15 @@ interface TableProps {
   title: string;
   named: boolean;
   aside?: ComponentChildren;
+  look?(range: Range | null): void; // shows another range; null means the whole run
 }
 
-export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
+export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside, look = lookAtRange }: TableProps) {
   if (all.length === 0) return null; // because older workers do not report machine data
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
   const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent per second', 'Read / written per second'];
   const note = zoomed ? (
-    <button type="button" class="plain" data-testid="machines-unzoom" onClick={() => lookAtRange(null)}>
+    <button type="button" class="plain" data-testid="machines-unzoom" onClick={() => look(null)}>
       {moment(zoomed.from)} to {clock(zoomed.to)} ✕
     </button>
   ) : (
@@ -57,11 +58,13 @@ export function MachinesTable({ of: { machines: all, next_page_token: next }, ra
   );
   return (
     <Panel id="machines" title={title} note={note} span={12} aside={aside}>
-      <Table heads={heads} kind="fits" testid="machines">
-        {all.map((one) => (
-          <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} />
-        ))}
-      </Table>
+      <div class="scrolls" tabIndex={0} role="region" aria-label={`${title}, table`}>
+        <Table heads={heads} kind="fits" testid="machines">
+          {all.map((one) => (
+            <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} look={look} />
+          ))}
+        </Table>
+      </div>
       <At />
       {next && <p class="foot">Only the first {plural(all.length, 'machine')} are shown.</p>}
     </Panel>
@@ -77,7 +80,7 @@ function At() {
   );
 }
 
-function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gpus: boolean; range: Range | null }) {
+function Row({ one, named, gpus, range, look }: { one: MachineView; named: boolean; gpus: boolean; range: Range | null; look(range: Range): void }) {
   const at = crosshair.value;
   const { samples: s } = one;
   const then = at === null ? null : machineThen(one, at);
@@ -88,16 +91,16 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
     const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
     return { cores: path(s?.cpu, one.machine?.cpus), memory: path(s?.memory_bytes, one.machine?.memory_total_bytes), gpus: path(s?.gpu_busy, 1) };
   }, [s, from, to]);
-  const course = { from: from * 1000, to: to * 1000, at };
+  const course = { from: from * 1000, to: to * 1000, at, look };
   return (
     <tr data-machine={one.task ?? 'server'}>
       {named && <td class="mono">{one.task ? <WorkerLink task={one.task} of={one.cluster} /> : 'the server'}</td>}
       <td>
         <bdi title={one.host}>{hostOf(one.host)}</bdi>
       </td>
-      <Figure {...course} of="cores" text={m ? cpuText(m) : ''} path={paths.cores} ink="k0" />
-      <Figure {...course} of="memory" text={m ? memoryText(m) : ''} path={paths.memory} ink="k1" />
-      {gpus && <Figure {...course} of="GPUs" text={m ? gpuText(m) : ''} path={paths.gpus} ink="k4" />}
+      <Figure {...course} of="cores" text={m ? cpuText(m) : ''} path={paths.cores} />
+      <Figure {...course} of="memory" text={m ? memoryText(m) : ''} path={paths.memory} />
+      {gpus && <Figure {...course} of="GPUs" text={m ? gpuText(m) : ''} path={paths.gpus} />}
       {one.machine ? (
         <>
           <td data-of="network">{at === null && rateText(one.machine.received_per_s, one.machine.sent_per_s)}</td>
@@ -116,13 +119,13 @@ interface FigureProps extends Range {
   of: string;
   text: string;
   path: string;
-  ink: string;
   at: number | null;
+  look(range: Range): void;
 }
 
 const LEAST_DRAG = 0.05; // fraction of the width; a shorter drag counts as a click
 
-function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
+function Figure({ of, text, path, from, to, at, look }: FigureProps) {
   const began = useRef<number | null>(null);
   const x = at === null || to <= from ? -1 : (100 * (at - from)) / (to - from);
   const moved = (e: PointerEvent) => {
@@ -147,10 +150,10 @@ function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
         onPointerUp={(e) => {
           const [a, b] = [began.current, moved(e)];
           began.current = null;
-          if (a !== null && Math.abs(b - a) > LEAST_DRAG) lookAtRange({ from: from + Math.min(a, b) * (to - from), to: from + Math.max(a, b) * (to - from) });
+          if (a !== null && Math.abs(b - a) > LEAST_DRAG) look({ from: from + Math.min(a, b) * (to - from), to: from + Math.max(a, b) * (to - from) });
         }}
       >
-        <path d={path} stroke={`var(--${ink})`} fill="none" vector-effect="non-scaling-stroke" />
+        <path d={path} stroke="var(--text2)" fill="none" vector-effect="non-scaling-stroke" />
         {x >= 0 && x <= 100 && <line x1={x} x2={x} y1="0" y2="20" stroke="var(--text)" vector-effect="non-scaling-stroke" />}
       </svg>
       {text}

@@ -40,11 +40,19 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
   const loud = (token: string) => (token === 'error' ? 2 : token === 'late' ? 1 : 0);
   for (const [token, spans] of [...byColour].sort(([a], [b]) => loud(a) - loud(b))) {
     pen.fillStyle = color(token);
-    for (const s of spans) box(s, Math.floor(tops[s.lane] ?? 0), Math.max(1, thick));
+    // Many lanes share a row of pixels, and most of their spans are equal.
+    let drawn = '';
+    for (const s of spans) {
+      const y = Math.floor(tops[s.lane] ?? 0);
+      const place = each < 1 ? `${y} ${Math.floor(at(s.from))} ${Math.ceil(at(s.to))}` : '';
+      if (!place || place !== drawn) box(s, y, Math.max(1, thick));
+      drawn = place;
+    }
   }
+  const waiting = t.waits.length > 0 ? hatched(pen) : '';
   for (const w of t.waits) {
     if (!inView(w)) continue;
-    pen.fillStyle = w.awaited ? color('error') : hatched(pen);
+    pen.fillStyle = w.awaited ? color('error') : waiting;
     box(w, Math.floor(tops[w.lane] ?? 0), Math.max(1, thick));
   }
   paintSteps(pen, { width, height: lanes, steps, layout, laneOf: new Map(t.lanes.map((l, n) => [l.rank, n])), view });

@@ -1,25 +1,32 @@
+import { serverUrl } from '../shared/base';
 import { mayOnlyLook } from '../shared/session';
 import { count, plural, span } from '../shared/model/format';
 import { mayBeProgram, type WatchedProgram } from './model/program-protocol';
 import { nothing } from '../shared/model/look';
 import { programCommands } from '../shared/model/commands';
-import { hostsOf, over, verdict, type Cause, type ProgramView, type RankView } from '../shared/model/programs';
+import { programHeadline } from './model/headline';
+import { hostsOf, isOver } from '../shared/model/counts';
+import type { ProgramView, RankView } from '../shared/model/programs';
 import { Action } from '../shared/action';
 import { Ansi } from '../shared/ansi';
 import { Commands } from '../shared/copy';
 import { Fact, TextFact, TimeFact } from '../shared/fact';
 import { Gone } from '../shared/gone';
-import { Panel } from '../shared/panel';
 import { ProgramChip } from '../shared/program-state';
-import { lookedAt } from './range';
+import { Chip } from '../shared/shape';
+import { CompareMenu, ComparePanel } from './compare-panel';
+import { rankNow, selectRank } from './inspect';
+import { RankInspector } from './rank-inspector';
+import { lookedAt } from '../shared/range';
+import { RunFrame, RunHead } from './run-frame';
 import { RunTimelinePanel } from './run-timeline';
-import { useMachines } from './seen';
+import { useDetails, useMachines } from './seen';
 import { Span } from '../shared/when';
 import { useHeading } from '../shell/heading';
 import { LineAsked } from '../explore/rank-log-at';
-import { slow, store } from '../shared/page';
+import { slow, store, viewNow } from '../shared/page';
 import { api, send } from '../shared/rest';
-import { address, choose, follow, go, subject } from '../shared/route';
+import { address, chosen, follow, go, subject } from '../shared/route';
 import { Attempts, Spec } from './program-past';
 import { MachinesTable } from './machines-panel';
 import { Ranks } from './program-ranks';
@@ -27,7 +34,7 @@ import { RankStacksPanel } from './stacks-panel';
 import { TorchPanel } from '../agreement/torch-panel';
 
 // All data comes from the WebSocket, except the log of the visible rank.
-export function ProgramPage() {
+export function ProgramRun() {
   slow.value;
   const id = subject.value;
   const seen = store.program(`program:${id}`);
@@ -43,74 +50,105 @@ function Whole({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
   const ranks = seen.ranks();
   const range = lookedAt();
   const machines = useMachines(p, ranks, range);
+  const details = useDetails(p, seen.attempts);
+  const other = chosen('compare').value;
+  const one = ranks.find((r) => r.rank === rankNow());
   return (
-    <div class="panels">
-      <Summary p={p} ranks={ranks} />
+    <RunFrame head={<Summary p={p} ranks={ranks} />} chosen={one ? <RankInspector p={p} r={one} ranks={ranks} details={details} /> : null}>
+      {other && <ComparePanel key={`${p.id} ${other}`} id={p.id} other={other} />}
       <LineAsked program={p.id} attempt={p.attempt} />
-      <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines.machines} />
+      <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines.machines} details={details} />
       <Ranks p={p} ranks={ranks} barriers={seen.barriers} />
-      {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchPanel cluster={p.coordination_cluster} />}
-      {!over(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
-      <MachinesTable of={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of the ranks" named />
+      {!isOver(p) && p.store === 'server' && p.coordination_cluster && <TorchPanel cluster={p.coordination_cluster} />}
+      {!isOver(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
+      <MachinesTable of={machines} range={range ?? (isOver(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of the ranks" named />
       <Attempts program={p.id} all={seen.attempts} />
       <Spec p={p} />
-    </div>
+    </RunFrame>
   );
 }
 
 function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
+  const now = viewNow();
+  const headline = programHeadline(p, ranks, now);
+  const hangs = headline.startsWith('Hangs');
+  const facts = (
+    <>
+      <Fact name="id">
+        <code>{p.id}</code>
+      </Fact>
+      <TextFact name="user" text={p.submitted_by} />
+      <TimeFact name="started" ms={p.created_ms} />
+      <Fact name={p.finished_ms ? 'took' : 'age'}>
+        <Span from={p.created_ms} to={p.finished_ms ?? 0} />
+      </Fact>
+      <Fact name="attempts">
+        {count(p.attempt)}
+        {p.max_restarts > 0 && `, ${count(p.restarts)} of ${plural(p.max_restarts, 'restart')} used`}
+      </Fact>
+      {ranks.length > 0 && <Fact name="hosts">{count(hostsOf(ranks))}</Fact>}
+      <TimeFact name="deadline" ms={p.deadline_ms && p.created_ms + p.deadline_ms} />
+      <TextFact name="cluster" text={p.cluster} />
+      {p.coordination_cluster && (
+        <Fact name="late ranks">
+          <a href={address('/agreement', { cluster: p.coordination_cluster })} onClick={follow}>
+            Barriers of its ranks
+          </a>
+        </Fact>
+      )}
+    </>
+  );
   return (
-    <Panel id="program" title={p.name} note={<ProgramChip state={p.state} />} span={12} aside={<Deeds p={p} />}>
-      <div data-testid="program" data-program={p.id} data-state={p.state}>
-        <p class="why wrap" data-testid="program-verdict">
-          <bdi>{verdict(p)}</bdi>
-        </p>
-        {p.cause && <Why cause={p.cause} />}
-        <dl class="facts-line">
-          <Fact name="id">
-            <code>{p.id}</code>
-          </Fact>
-          <Fact name="attempt">{p.attempt || 'none yet'}</Fact>
-          <Fact name="restarts">
-            {count(p.restarts)} of {count(p.max_restarts)}
-          </Fact>
-          {ranks.length > 0 && <Fact name="hosts">{count(hostsOf(ranks))}</Fact>}
-          <TimeFact name="began" ms={p.created_ms} />
-          <Fact name={p.finished_ms ? 'took' : 'age'}>
-            <Span from={p.created_ms} to={p.finished_ms ?? 0} />
-          </Fact>
-          <TimeFact name="deadline" ms={p.deadline_ms && p.created_ms + p.deadline_ms} />
-          <TextFact name="cluster" text={p.cluster} />
-          {p.coordination_cluster && (
-            <Fact name="late ranks">
-              <a href={address('/agreement', { cluster: p.coordination_cluster })} onClick={follow}>
-                barriers of <bdi>{p.coordination_cluster}</bdi>
-              </a>
-            </Fact>
-          )}
-        </dl>
-      </div>
-    </Panel>
+    <RunHead
+      id="program"
+      title={p.name}
+      chip={
+        hangs ? (
+          <Chip shape="error" colour="text-error">
+            Hangs
+          </Chip>
+        ) : (
+          <ProgramChip state={p.state} />
+        )
+      }
+      headline={headline}
+      bad={p.state === 'FAILED' || hangs}
+      cause={<Why p={p} headline={headline} />}
+      actions={<Deeds p={p} />}
+      facts={facts}
+      data={{ 'data-testid': 'program', 'data-program': p.id, 'data-state': p.state }}
+    />
   );
 }
 
-function Why({ cause }: { cause: Cause }) {
+// What the headline leaves out. The text of a cause that the headline contains is not repeated.
+function Why({ p, headline }: { p: ProgramView; headline: string }) {
+  const { cause } = p;
+  const rank = (p.state === 'RUNNING' ? p.hang?.rank : undefined) ?? cause?.rank;
+  if (!cause && rank === undefined) return null;
+  const told = !cause || p.state === 'FAILED' || headline.includes(cause.text);
   return (
-    <div data-testid="program-cause" data-kind={cause.kind}>
-      <p class="wrap text-error">
-        <bdi>{cause.text}</bdi>{' '}
-        {cause.rank !== undefined && (
-          <button type="button" class="plain" data-testid="cause-rank" onClick={() => choose({ rank: String(cause.rank) })}>
-            Show rank {cause.rank}
-          </button>
-        )}
-      </p>
-      {cause.coordination && (
+    <div data-testid="program-cause" data-kind={cause?.kind}>
+      {(!told || rank !== undefined) && (
+        <p class="wrap">
+          {!told && (
+            <>
+              The last attempt ended: <bdi>{cause.text}</bdi>.{' '}
+            </>
+          )}
+          {rank !== undefined && (
+            <button type="button" class="plain" data-testid="cause-rank" onClick={() => selectRank(rank)}>
+              Show rank {rank}
+            </button>
+          )}
+        </p>
+      )}
+      {cause?.coordination && (
         <p class="wrap" data-testid="cause-coordination">
           Its coordination service had reported {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
         </p>
       )}
-      {cause.stderr && cause.stderr.length > 0 && (
+      {cause?.stderr && cause.stderr.length > 0 && (
         <pre class="log mono stderr" tabIndex={0} role="region" aria-label="The last lines on stderr" data-testid="cause-stderr">
           <Ansi text={cause.stderr.join('\n')} />
         </pre>
@@ -125,8 +163,8 @@ function Deeds({ p }: { p: ProgramView }) {
   const order = (what: string) => () => send('POST', api(`${path}/${what}`));
   const ranks = plural(p.alive, 'rank');
   return (
-    <div class="actions">
-      {!over(p) && p.state !== 'STOPPING' && (
+    <>
+      {!isOver(p) && p.state !== 'STOPPING' && (
         <>
           {p.attempt > 0 && (
             <Action {...right} testid="restart-program" label="Restart" title={`Restart ${p.name}?`} yes="Restart" run={order('restart')} done={`${p.name} is restarting.`}>
@@ -140,12 +178,14 @@ function Deeds({ p }: { p: ProgramView }) {
           </Action>
         </>
       )}
-      {!over(p) && (
+      {!isOver(p) && (
         <Action {...right} testid="cancel-program" label="Cancel" title={`Cancel ${p.name}?`} yes="Cancel the program" danger run={order('cancel')} done={`${p.name} was cancelled.`}>
           <p>Its {ranks} will be stopped, and the program will end as cancelled.</p>
         </Action>
       )}
-      {over(p) && (
+      <CompareMenu key={p.id} run={p} />
+      <Commands lines={programCommands(p, serverUrl())} />
+      {isOver(p) && (
         <Action
           {...right}
           testid="forget-program"
@@ -162,7 +202,6 @@ function Deeds({ p }: { p: ProgramView }) {
           <p>The program and its attempts will be removed from the list. Its logs will be lost.</p>
         </Action>
       )}
-      <Commands lines={programCommands(p, location.origin)} />
-    </div>
+    </>
   );
 }

@@ -9,7 +9,7 @@ import { Table } from '../shared/table';
 import { Ago, Span } from '../shared/when';
 import { useLooked } from '../shared/looked';
 import { api } from '../shared/rest';
-import { lookedAt } from './range';
+import { lookedAt } from '../shared/range';
 
 const ENDS: Record<AttemptView['end'], string> = {
   NONE: 'running',
@@ -31,7 +31,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
         <p class="calm">None yet.</p>
       ) : (
         <div class="scrolls" tabIndex={0} role="region" aria-label="Table of attempts">
-          <Table heads={['Attempt', 'Outcome', 'Size', 'Hosts', 'Began', 'Took', 'Cause', 'Record']} testid="attempts">
+          <Table heads={['Attempt', 'Outcome', 'Size', 'Hosts', 'Began', 'Took', 'Cause', 'Record']} kind="fits" testid="attempts">
             {[...shown].reverse().map((a) => (
               <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
                 <td>{a.attempt}</td>

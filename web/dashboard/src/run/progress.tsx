@@ -1,8 +1,9 @@
+import { serverUrl } from '../shared/base';
 import type { ComponentChildren } from 'preact';
 import { Bar, partsOf } from '../shared/bar';
 import { age, count, moment, outOf, percent, plural, short, shortId } from '../shared/model/format';
 import { bare } from '../shared/model/ansi';
-import { doneOf } from './model/rate';
+import { endedOf, waitingOf } from '../shared/model/counts';
 import { lineOf } from '../shared/model/closures';
 import { doing } from '../shared/model/doing';
 import { cluster, poolOf, slow, store, viewNow } from '../shared/page';
@@ -23,7 +24,7 @@ export function Jobs() {
   const shown = order.slice(0, JOBS_SHOWN);
   const totals = of ? undefined : store.counters?.jobs;
   const open = totals ? (totals.queued ?? 0) + totals.running : 0;
-  const all = totals ? open + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
+  const all = totals ? open + endedOf(totals) : jobs.length;
   const rest = Math.max(all, jobs.length) - shown.length;
   return (
     <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(open)} unfinished</span>}>
@@ -32,7 +33,7 @@ export function Jobs() {
       ))}
       {shown.length === 0 && store.jobsVersion > 0 && (
         <p class="calm">
-          No jobs yet. Try <code class="wrap">muster submit muster.echo hello --url {location.origin}</code>
+          No jobs yet. Try <code class="wrap">muster submit muster.echo hello --url {serverUrl()}</code>
         </p>
       )}
       {rest > 0 && <p class="foot">and {count(rest)} more</p>}
@@ -43,7 +44,7 @@ export function Jobs() {
 export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   const now = viewNow();
   const ended = !unfinished(job.state);
-  const waiting = Math.max(0, job.total - job.succeeded - job.failed - job.cancelled - job.running);
+  const waiting = waitingOf(job.total, endedOf(job), job.running);
   const time = ended ? `${age(now - job.finished_ms)} ago` : age(now - job.created_ms);
   return (
     <div class={`progress${chosen ? ' is-chosen' : ''}`} data-testid="job-row" data-job={job.id} data-state={job.state}>
@@ -56,7 +57,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
             <bdi>{job.cluster}</bdi>
           </span>
         )}
-        <span data-testid="job-ended">{fraction(doneOf(job), job.total)}</span>
+        <span data-testid="job-ended">{fraction(endedOf(job), job.total)}</span>
       </div>
       <Bar parts={partsOf(job, waiting)} total={job.total} />
       <div class="progress-foot">
@@ -92,14 +93,14 @@ export function Functions() {
 
 function FunctionRow({ f }: { f: ShownFunction }) {
   const waiting = f.queued + f.waiting;
-  const total = waiting + f.running + f.succeeded + f.failed + f.cancelled;
+  const total = waiting + f.running + endedOf(f);
   return (
     <div class="progress" data-testid="function-row" data-function={f.name}>
       <div class="progress-head">
         <b class="mono clip" title={f.name}>
           <bdi>{f.name}</bdi>
         </b>
-        <span>{fraction(doneOf(f), total)}</span>
+        <span>{fraction(endedOf(f), total)}</span>
       </div>
       <Bar parts={partsOf(f, waiting)} total={total} />
       <div class="progress-foot">

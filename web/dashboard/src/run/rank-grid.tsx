@@ -25,20 +25,21 @@ interface CellProps {
   r: RankView;
   card: boolean;
   pressed: boolean;
+  blocks: boolean; // whether the other ranks wait for it
   stop: boolean; // whether the Tab key stops at this cell
   choose(rank: number): void;
 }
 
 class Cell extends Component<CellProps> {
   override shouldComponentUpdate(next: CellProps): boolean {
-    const { r, card, pressed, stop } = this.props;
-    return next.r !== r || next.card !== card || next.pressed !== pressed || next.stop !== stop;
+    const { r, card, pressed, blocks, stop } = this.props;
+    return next.r !== r || next.blocks !== blocks || next.card !== card || next.pressed !== pressed || next.stop !== stop;
   }
 
-  override render({ r, card, pressed, stop }: CellProps) {
-    const [shape, colour] = lookOf(RANK_LOOKS, r.state);
+  override render({ r, card, pressed, blocks, stop }: CellProps) {
+    const [shape, colour] = blocks ? (['error', 'text-error'] as const) : lookOf(RANK_LOOKS, r.state);
     const late = lateFor(r);
-    const text = told(r);
+    const text = told(r) + (blocks ? ', blocks the others' : '');
     return (
       <button
         type="button"
@@ -61,7 +62,7 @@ class Cell extends Component<CellProps> {
           <>
             <span class="rank-pair">
               <bdi class="clip soft">{r.host || '–'}</bdi>
-              <bdi class={`clip ${late ? 'text-late' : ''}`}>{endOf(r) || late || (r.step !== undefined && `step ${r.step}`)}</bdi>
+              <bdi class={`clip ${late ? 'text-late' : ''}`}>{(blocks && 'blocks the others') || endOf(r) || late || (r.step !== undefined && `step ${r.step}`)}</bdi>
             </span>
             <bdi class="clip mono rank-line" data-testid="rank-line">
               {r.last_line ?? '\u00a0'}
@@ -73,7 +74,7 @@ class Cell extends Component<CellProps> {
   }
 }
 
-export function RankGrid({ ranks, card, at, choose }: { ranks: readonly RankView[]; card: boolean; at: number; choose(rank: number): void }) {
+export function RankGrid({ ranks, card, at, blocks = -1, choose }: { ranks: readonly RankView[]; card: boolean; at: number; blocks?: number | undefined; choose(rank: number): void }) {
   const box = useRef<HTMLDivElement>(null);
   const chosen = useRef(choose); // because cells that are not redrawn must call the newest function
   chosen.current = choose;
@@ -91,7 +92,7 @@ export function RankGrid({ ranks, card, at, choose }: { ranks: readonly RankView
   return (
     <div ref={box} class={card ? 'ranks' : 'ranks is-dense'} role="group" aria-label="Ranks" data-testid="ranks" onKeyDown={onKey}>
       {ranks.map((r) => (
-        <Cell key={r.rank} r={r} card={card} pressed={r.rank === at} stop={r.rank === stop} choose={call.current} />
+        <Cell key={r.rank} r={r} card={card} pressed={r.rank === at} blocks={r.rank === blocks} stop={r.rank === stop} choose={call.current} />
       ))}
     </div>
   );

@@ -6,8 +6,8 @@ const note = (r: RankView): string => endOf(r) || (lateFor(r) && `late for ${lat
 
 const columns: readonly Column<RankView>[] = [
   { title: 'State', width: '96px', cell: (r) => <RankChip state={r.state} /> },
-  { title: 'Rank', width: 'minmax(90px, 0.8fr)', cell: (r) => <bdi>{rankLabel(r)}</bdi> },
-  { title: 'Host', width: 'minmax(110px, 1fr)', cell: (r) => <bdi>{r.host}</bdi> },
+  { title: 'Rank', width: 'minmax(90px, 150px)', cell: (r) => <bdi>{rankLabel(r)}</bdi> },
+  { title: 'Host', width: 'minmax(110px, 220px)', cell: (r) => <bdi>{r.host}</bdi> },
   { title: 'Resources', width: '96px', narrow: 'hide', says: (r) => resourcesOf(r.resources), cell: (r) => resourcesOf(r.resources) },
   { title: 'Step', width: '140px', narrow: 'hide', says: stepOf, cell: (r) => stepOf(r) },
   { title: 'Delay or outcome', width: 'minmax(120px, 1fr)', says: note, cell: (r) => <bdi class={r.state === 'FAILED' ? 'text-error' : lateFor(r) ? 'text-late' : ''}>{note(r)}</bdi> },

@@ -9,16 +9,19 @@ import type { MachineView } from './model/machines';
 import { laneAt, layoutOf, machineAt, type Layout } from './model/layout';
 import { lookAt, MARKS, pinched, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from './model/timeline';
 import { curveOf, metAt, NO_STEPS, stepAt, type RunSteps } from './model/steps';
-import { over, type AttemptView, type ProgramView, type RankView } from '../shared/model/programs';
+import { isOver } from '../shared/model/counts';
+import type { AttemptView, ProgramView, RankView } from '../shared/model/programs';
 import { slow, store } from '../shared/page';
 import { color, repaint } from '../shared/theme';
 import { Panel } from '../shared/panel';
 import { Happened } from './happened';
+import { Outages, useOutages } from './outages';
 import { useRunTimeline } from './moving';
 import { fresh, paintRun } from './paint';
 import { POINT_PX } from './paint-steps';
-import { crosshair, lookAtRange, lookedAt } from './range';
-import { useDetails } from './seen';
+import { crosshair, lookAtRange, lookedAt } from '../shared/range';
+import { rankNow, selectRank } from './inspect';
+import type { Details } from './seen';
 import { StepTable } from './step-table';
 import { useSteps } from './steps';
 
@@ -34,11 +37,11 @@ interface Props {
   attempts: readonly AttemptView[];
   ranks: readonly RankView[];
   machines: readonly MachineView[];
+  details: Details;
 }
 
-export function RunTimelinePanel({ p, attempts, ranks, machines }: Props) {
+export function RunTimelinePanel({ p, attempts, ranks, machines, details }: Props) {
   slow.value;
-  const details = useDetails(p, attempts);
   const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
   const meetings = useBarrierMembers(store.barriers.all().filter((b) => b.cluster === p.coordination_cluster && b.state === 'RUNNING'));
   const steps = useSteps(
@@ -46,7 +49,18 @@ export function RunTimelinePanel({ p, attempts, ranks, machines }: Props) {
     attempts.reduce((n, a) => Math.max(n, a.ranks), 0),
     lookedAt(),
   );
-  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts, meetings }} ended={over(p)} machines={machines} steps={steps} />;
+  const outages = useOutages(isOver(p));
+  return (
+    <TimelinePanel
+      attempts={attempts}
+      ranks={ranks}
+      seen={{ details, alerts, meetings, outages, hang: isOver(p) ? undefined : p.hang }}
+      ended={isOver(p)}
+      machines={machines}
+      steps={steps}
+      select={selectRank}
+    />
+  );
 }
 
 interface Timeline {
@@ -56,9 +70,10 @@ interface Timeline {
   ended: boolean;
   machines?: readonly MachineView[];
   steps?: RunSteps;
+  select?(rank: number): void; // called when a lane is selected
 }
 
-export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACHINES, steps = NO_STEPS }: Timeline) {
+export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACHINES, steps = NO_STEPS, select }: Timeline) {
   slow.value;
   const base = useRef<HTMLCanvasElement>(null);
   const cross = useSignal<Cross | null>(null);
@@ -105,7 +120,7 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
             </span>
           ))}
         </div>
-        <Lanes t={t} layout={layout} view={view} cross={cross} drag={drag} canvas={base} />
+        <Lanes t={t} layout={layout} view={view} cross={cross} drag={drag} canvas={base} select={select} />
       </div>
       <p class="readout" data-testid="run-legend">
         {legend(t, layout, steps).map(([token, word, look]) => (
@@ -126,8 +141,8 @@ function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [tok
   const late = t.barriers.filter((b) => b.late).length;
   return [
     ...kinds,
-    ...(t.waits.some((w) => !w.awaited) ? [['running', 'waiting at a barrier', 'hatched'] as const] : []),
-    ...(t.waits.some((w) => w.awaited) ? [['error', 'delays a barrier'] as const] : []),
+    ...(t.waits.some((w) => !w.awaited) ? [['running', 'waiting for the others', 'hatched'] as const] : []),
+    ...(t.waits.some((w) => w.awaited) ? [['error', 'the others wait for it'] as const] : []),
     ...(late > 0 ? [['error', 'line: a barrier at which a rank was late'] as const] : []),
     ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
     ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
@@ -144,9 +159,10 @@ interface LanesProps {
   cross: Signal<Cross | null>;
   drag: Signal<number | null>;
   canvas: { current: HTMLCanvasElement | null };
+  select: ((rank: number) => void) | undefined;
 }
 
-function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
+function Lanes({ t, layout, view, cross, drag, canvas, select }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
   const fingers = useRef(new Map<number, number>()); // positions as fractions of the width, by pointer
   const now = useRef({ t, view });
@@ -167,6 +183,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   }, []);
 
   const last = t.lanes.length - 1;
+  const chosenLane = select ? t.lanes.findIndex(({ rank }) => rank === rankNow()) : -1;
   const fraction = (e: PointerEvent) => {
     const r = box.current!.getBoundingClientRect();
     return Math.min(1, Math.max(0, (e.clientX - r.left) / r.width));
@@ -196,11 +213,16 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
     const x = where(e);
     const began = drag.value;
     if (began !== null && Math.abs(x - began) > 0.01) lookAtRange(zoomed(view, Math.min(began, x), Math.max(began, x), t));
+    else if (began !== null) pick(cross.value?.lane ?? -1);
     gone(e);
   };
   const gone = (e: PointerEvent) => {
     fingers.current.delete(e.pointerId);
     drag.value = null;
+  };
+  const pick = (n: number) => {
+    const lane = t.lanes[n];
+    if (lane) select?.(lane.rank);
   };
   const keyed = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
@@ -210,6 +232,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // at the edge, the visible range moves
       cross.value = { x: Math.min(1, Math.max(0, x + dx)), lane: Math.min(last, Math.max(0, lane + dy)) };
       crosshair.value = view.from + cross.value.x * (view.to - view.from);
+      if (dy !== 0 && rankNow() >= 0) pick(cross.value.lane); // the inspector follows the crosshair
     };
     if (e.key === 'ArrowLeft') step(-0.02, 0);
     else if (e.key === 'ArrowRight') step(0.02, 0);
@@ -218,6 +241,8 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
     else if (e.key === '+') zoom(x - 0.25, x + 0.25);
     else if (e.key === '-') zoom(x - 1, x + 1);
     else if (e.key === '0') lookAtRange(null);
+    else if (e.key === 'Enter') pick(lane);
+    else if (e.key === 'Escape' && rankNow() >= 0) select?.(-1);
     else return;
     e.preventDefault();
     e.stopPropagation();
@@ -240,7 +265,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       data-to={view.to}
       role="group"
       tabIndex={0}
-      aria-label="Timeline of ranks. Arrows move the crosshair, plus and minus zoom, 0 shows the whole run."
+      aria-label="Timeline of ranks. Arrows move the crosshair, Enter selects a rank, plus and minus zoom, 0 shows the whole run."
       onKeyDown={keyed}
       onPointerDown={down}
       onPointerMove={move}
@@ -250,6 +275,8 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       style={{ position: 'relative', cursor: 'crosshair', touchAction: 'pan-y' }}
     >
       <canvas ref={canvas} aria-hidden="true" data-testid="run-canvas" style={sheet} />
+      <Outages all={t.outages} view={view} />
+      {chosenLane >= 0 && <i class="run-chosen" style={{ top: `${(layout.tops[chosenLane] ?? 0) - 1}px`, height: `${Math.max(4, layout.each + 1)}px` }} />}
       <Crosshair cross={cross} drag={drag} view={view} />
     </div>
   );

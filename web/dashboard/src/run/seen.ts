@@ -5,9 +5,11 @@ import { useLooked } from '../shared/looked';
 import type { MachineView } from './model/machines';
 import { STRIPS_MAX } from './model/layout';
 import type { AttemptDetail } from './model/attempt';
-import { hostsOf, over, type AttemptView, type ProgramView, type RankView } from '../shared/model/programs';
+import { hostsOf, isOver } from '../shared/model/counts';
+import type { AttemptView, ProgramView, RankView } from '../shared/model/programs';
 import type { Range } from './model/timeline';
-import { keepsHistory } from '../shared/page';
+import type { JobView } from '../shared/model/views';
+import { keepsHistory, viewNow } from '../shared/page';
 import { api, get, Gone } from '../shared/rest';
 
 const DETAILS = 12; // maximum number of attempts with details; for earlier attempts, only the times are drawn
@@ -26,7 +28,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
   const looked = useLooked<Details>(newest.length > 0 ? `${api(`programs/${encodeURIComponent(p.id)}/attempts`)}#${state}` : '', {
     every: EVERY,
     keep: true,
-    over: () => over(p),
+    over: () => isOver(p),
     async read(path) {
       for (const { attempt } of newest) {
         if (kept.current.get(attempt)?.ended_ms) continue;
@@ -49,22 +51,31 @@ export interface Machines {
 const NONE: Machines = { machines: [] };
 
 const BUCKETS = 300;
+const SAMPLE_MS = 5000; // between two samples; a shorter range would contain none
+const STORED_AFTER = 3 * SAMPLE_MS; // ms; until then, samples of the range can arrive
 
 // Covers the time in which an ended program ran, if the server keeps history.
 export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): Machines {
   const few = hostsOf(ranks) <= STRIPS_MAX;
-  const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
+  const ran = isOver(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
   return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
+}
+
+// Machines of the workers that run or ran closures of a job. The last part of a running job is read from memory.
+export function useMachinesOfJob(job: JobView, range: Range | null): Machines {
+  const ran = isOver(job) ? { from: job.created_ms, to: job.finished_ms } : null;
+  return useMachinesOf({ job: job.id }, range ?? ran, SAMPLES_OF_MANY);
 }
 
 // Reads samples in the range from history. Otherwise, reads the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
-  const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;
-  const looked = useLooked<Machines>(of ? api('machines', past) : '', {
+  const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from) - SAMPLE_MS, to_ms: Math.ceil(range.to) + SAMPLE_MS, samples: BUCKETS } : newest;
+  // The fragment starts a new request when the run ends, because the samples of its end can differ.
+  const looked = useLooked<Machines>(of ? `${api('machines', past)}${range ? '#range' : ''}` : '', {
     every: EVERY,
     keep: true,
-    over: () => range !== null,
+    over: () => range !== null && (!keepsHistory() || range.to < viewNow() - STORED_AFTER),
   });
   return looked.value ?? NONE;
 }

@@ -36,7 +36,7 @@ function Group({ of }: { of: StackGroup }) {
   );
 }
 
-function Stack({ state, text }: { state: string; text?: string }) {
+export function Stack({ state, text }: { state: string; text?: string }) {
   const why = whyNotWhole(state);
   return (
     <>

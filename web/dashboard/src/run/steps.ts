@@ -3,7 +3,8 @@
 import { useLooked } from '../shared/looked';
 import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from './model/steps';
 import type { Range } from './model/timeline';
-import { over, type ProgramView } from '../shared/model/programs';
+import { isOver } from '../shared/model/counts';
+import type { ProgramView } from '../shared/model/programs';
 import { viewNow } from '../shared/page';
 import { api, get, Gone } from '../shared/rest';
 
@@ -18,7 +19,7 @@ export function useSteps(p: ProgramView, ranks: number, range: Range | null): Ru
   const looked = useLooked<RunSteps>(p.attempt > 0 && ranks > 0 ? api(path, of) : '', {
     every: EVERY,
     keep: true,
-    over: () => over(p) || range !== null,
+    over: () => isOver(p) || range !== null,
     async read() {
       const end = Math.min(range?.to ?? Infinity, p.finished_ms || viewNow()) - LATE;
       let all = NO_STEPS;

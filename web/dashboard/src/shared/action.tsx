@@ -18,6 +18,7 @@ interface Props extends Asked {
   disabled?: boolean;
   why?: string; // reason why the button is disabled
   testid: string;
+  main?: boolean; // whether it is the page's main action
   atOnce?: boolean; // if true, no confirmation is required, because one click can undo the action
 }
 
@@ -44,7 +45,7 @@ export function Action(props: Props) {
     <>
       <button
         type="button"
-        class={props.danger ? 'danger' : ''}
+        class={props.danger ? 'danger' : props.main ? 'primary' : ''}
         disabled={props.disabled || stands.value || away}
         title={stands.value ? 'This is the data of a stopped server: nothing can be changed.' : away ? 'The server does not answer.' : props.why}
         data-testid={props.testid}

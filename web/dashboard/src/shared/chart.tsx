@@ -7,7 +7,8 @@ import { clock, tick, TIME_STEPS, timeTick } from './model/format';
 import { LEAST_MS } from '../now/model/points';
 import { color, repaint } from './theme';
 
-export const HEIGHT = 196;
+const HEIGHT = 196;
+export const RIGHT = 16; // px right of the plot
 // Counts are whole numbers, so the axis has whole steps.
 const STEPS = Array.from({ length: 30 }, (_, n) => [1, 2, 5][n % 3]! * 10 ** Math.floor(n / 3));
 
@@ -27,6 +28,8 @@ export interface ChartProps {
   data: uPlot.AlignedData;
   from: number; // seconds
   end: number;
+  height?: number; // px; constant
+  axis?: number; // width of the vertical axis in px; constant
   times?: boolean; // whether values are in ms on a logarithmic axis; constant
   bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines with shading between the two lines; constant
   markers: readonly Marker[];
@@ -45,13 +48,19 @@ interface Live {
 
 const LEAST_DRAG = 8; // px; a shorter drag counts as a click
 
-function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { bands = [], onCursor, onZoom }: Pick<ChartProps, 'bands' | 'onCursor' | 'onZoom'>): uPlot.Options {
-  const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };
+function options(
+  lines: readonly Line[],
+  width: number,
+  live: { current: Live },
+  times: boolean,
+  { bands = [], height = HEIGHT, axis: wide = times ? 50 : 44, onCursor, onZoom }: Pick<ChartProps, 'bands' | 'height' | 'axis' | 'onCursor' | 'onZoom'>,
+): uPlot.Options {
+  const axis = { stroke: () => color('text2'), font: '13px Inter, system-ui, sans-serif', ticks: { show: false } };
   const grid = { stroke: () => color('line'), width: 1 };
   return {
     width,
-    height: HEIGHT,
-    padding: [8, 16, 0, 0],
+    height,
+    padding: [8, RIGHT, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, points: { size: 6 }, sync: { key: 'trends', setSeries: false } },
     scales: {
@@ -71,7 +80,7 @@ function options(lines: readonly Line[], width: number, live: { current: Live },
         ...axis,
         grid,
         space: 36,
-        size: times ? 50 : 44,
+        size: wide,
         values: (_, splits) => splits.map(times ? timeTick : tick),
         ...(times ? { splits: timeSplits, filter: (_: uPlot, splits: number[]) => splits } : { incrs: STEPS }),
       },
@@ -139,7 +148,7 @@ function mark(chart: uPlot, { markers, window: [from, to] }: Live): void {
   ctx.restore();
 }
 
-export function Chart({ lines, data, from, end, times = false, bands, markers, onCursor, onZoom }: ChartProps) {
+export function Chart({ lines, data, from, end, times = false, height = HEIGHT, axis, bands, markers, onCursor, onZoom }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const live = useRef<Live>({ window: [from, end], markers });
@@ -147,10 +156,10 @@ export function Chart({ lines, data, from, end, times = false, bands, markers, o
 
   useEffect(() => {
     const element = box.current!;
-    const plot = new uPlot(options(lines, element.clientWidth || 300, live, times, { bands, onCursor, onZoom }), data, element);
+    const plot = new uPlot(options(lines, element.clientWidth || 300, live, times, { bands, height, axis, onCursor, onZoom }), data, element);
     chart.current = plot;
     const observer = new ResizeObserver(() => {
-      if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: HEIGHT });
+      if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height });
     });
     observer.observe(element);
     return () => {

@@ -1,7 +1,8 @@
 // A list of any number of rows, of which only the visible rows exist in the DOM. Arrow keys move the selection, Enter opens the
 // row.
 //
-// On a phone, a row has two lines of cells and an explanatory text, so the list does not scroll sideways.
+// On a phone, a row has two lines of cells and an explanatory text, so the list does not scroll sideways. Rows of a short list
+// are as high as their text, and the page scrolls.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -13,6 +14,7 @@ import { useSize } from './size';
 const ROW = 30; // height of a row and of the header; the CSS has the same number
 const NARROW_ROW = { plain: 54, long: 84 }; // `plain` rows have two lines; `long` rows have four
 const MANY = 1000;
+const FLOWING = 300; // up to this number of rows, rows on a phone are as high as their text
 const SPARE = 3; // number of rows kept beyond each edge
 
 export interface Column<Row> {
@@ -59,8 +61,9 @@ export function Grid<Row>(props: GridProps<Row>) {
   const top = useSignal(0);
   const shown = narrow ? narrowed(columns) : columns.filter((column) => rows.length === 0 || speaks(column, rows));
   const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long' && speaks(column, rows)) ? NARROW_ROW.long : NARROW_ROW.plain;
-  const first = Math.max(0, Math.floor(top.value / row) - SPARE);
-  const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);
+  const flows = narrow && rows.length <= FLOWING;
+  const first = flows ? 0 : Math.max(0, Math.floor(top.value / row) - SPARE);
+  const last = flows ? rows.length : Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);
   const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
   const mounted = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
   const visible = mounted.map((n) => rows[n]!);
@@ -74,7 +77,8 @@ export function Grid<Row>(props: GridProps<Row>) {
     return () => clearTimeout(timer);
   }, [visible.map(name).join()]);
   useEffect(() => {
-    if (at >= 0) reveal(box.current!, at, row, narrow ? 0 : ROW);
+    if (at >= 0 && flows) document.getElementById(`${id}-row-${at}`)?.scrollIntoView({ block: 'nearest' });
+    else if (at >= 0) reveal(box.current!, at, row, narrow ? 0 : ROW);
   }, [chosen]);
 
   const onKey = (event: KeyboardEvent) => {
@@ -93,7 +97,7 @@ export function Grid<Row>(props: GridProps<Row>) {
   return (
     <div
       ref={box}
-      class={`grid${narrow ? ' is-narrow' : ''}${props.old ? ' is-old' : ''}`}
+      class={`grid${narrow ? ' is-narrow' : ''}${flows ? ' is-flowing' : ''}${props.old ? ' is-old' : ''}`}
       role="grid"
       tabIndex={0}
       aria-labelledby={`${id}-title`}
@@ -121,9 +125,17 @@ export function Grid<Row>(props: GridProps<Row>) {
           </div>
         </div>
       ) : (
-        <div role="rowgroup" class="grid-body" style={{ height: `${rows.length * row}px`, ...least }}>
+        <div role="rowgroup" class="grid-body" style={flows ? {} : { height: `${rows.length * row}px`, ...least }}>
           {mounted.map((n) => (
-            <Line key={name(rows[n]!)} {...props} columns={shown} row={rows[n]!} n={n} selected={n === at} style={{ ...template, height: `${row}px`, transform: `translateY(${n * row}px)` }} />
+            <Line
+              key={name(rows[n]!)}
+              {...props}
+              columns={shown}
+              row={rows[n]!}
+              n={n}
+              selected={n === at}
+              style={flows ? {} : { ...template, height: `${row}px`, transform: `translateY(${n * row}px)` }}
+            />
           ))}
         </div>
       )}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { shortId } from './model/format';
+import { slow, store } from './page';
 import { closureAddress, follow, jobAddress, workerAddress } from './route';
 
 interface Props {
@@ -15,11 +16,14 @@ export const Link = ({ to, title, cell, children }: Props) => (
   </a>
 );
 
-export const JobLink = ({ id, cell }: { id: string; cell?: boolean }) => (
-  <Link to={jobAddress(id)} title={id} cell={cell}>
-    {shortId(id)}
-  </Link>
-);
+export function JobLink({ id, cell }: { id: string; cell?: boolean }) {
+  slow.value; // the name can arrive later
+  return (
+    <Link to={jobAddress(id)} title={id} cell={cell}>
+      <bdi>{store.jobName(id) || shortId(id)}</bdi>
+    </Link>
+  );
+}
 
 // The server finds a finished closure through its job.
 export const ClosureLink = ({ id, job }: { id: string; job: string }) => (

@@ -77,7 +77,8 @@ export function filter(changes: Readonly<Record<string, string>>, how: 'push' | 
   choose({ ...changes, page: '', at: '' }, how);
 }
 
-export function useSorting(usual: string): Sorting & { asked: Record<string, string> } {
+export type ListSorting = Sorting & { asked: Record<string, string> };
+export function useSorting(usual: string): ListSorting {
   const by = chosen('sort').value || usual;
   const descending = chosen('order').value === 'desc';
   const sort = (next: string, down: boolean) => filter({ sort: next === usual ? '' : next, order: down ? 'desc' : '' });
@@ -103,7 +104,7 @@ export function Filters({ names, problem, children }: { names: readonly string[]
   );
 }
 
-function SavedHere() {
+export function SavedHere() {
   const here = `${page.value.path}?`;
   const now = addressNow.value;
   const those = savedFilters().filter(({ href }) => href.startsWith(here) && href !== now);

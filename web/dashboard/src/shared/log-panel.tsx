@@ -1,10 +1,11 @@
 // The panel stays at the end unless the user scrolls away.
 
-import { useSignal } from '@preact/signals';
+import { useSignal, useSignalEffect } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { clock, moment, plural } from './model/format';
-import { shownLines } from './model/log';
+import { lineAt, shownLines } from './model/log';
 import { slow, store } from './page';
+import { crosshair, type Range } from './range';
 import { choose, chosen } from './route';
 import { Ansi } from './ansi';
 import { Panel } from './panel';
@@ -13,13 +14,24 @@ import type { LogLine, LogTopic } from './model/log-protocol';
 const COLOURS: Record<string, string> = { stderr: 'text-late', warning: 'text-late', error: 'text-error', debug: 'soft', dropped: 'soft' };
 const NEAR = 24; // px; a smaller distance from the end counts as the end
 
-export function LogPanel({ id, note }: { id: string; note: string }) {
+interface Props {
+  id: string;
+  note: string;
+  panel?: string; // ID of the panel, for pages with two logs
+  range?: Range | null; // shows only lines of this range
+}
+
+// The line at the time of the crosshair is marked, and a line under the pointer sets the crosshair.
+export function LogPanel({ id, note, panel = 'log', range = null }: Props) {
   slow.value;
   const box = useRef<HTMLDivElement>(null);
   const follow = useSignal(true);
   const wanted = chosen('log').value;
   const log = store.log(`logs:${id}` satisfies LogTopic);
-  const { lines, several } = log ? shownLines(log, wanted) : { lines: [], several: false };
+  const { lines, several } = log ? shownLines(log, wanted, range) : { lines: [], several: false };
+  const shown = useRef(lines);
+  shown.current = lines;
+  useSignalEffect(() => markLine(box.current, crosshair.value, shown.current, follow.peek()));
   useLayoutEffect(() => {
     if (follow.value && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
@@ -46,7 +58,7 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
     </>
   );
   return (
-    <Panel id="log" title="Log" note={note} span={12} aside={aside}>
+    <Panel id={panel} title={panel === 'log' ? 'Log' : 'Log of the call'} note={note} span={12} aside={aside}>
       {log?.earlier && (
         <p class="foot log-earlier">
           Earlier lines: <code class="wrap">muster logs {id}</code>
@@ -61,6 +73,7 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
         aria-label="Log lines"
         tabIndex={0}
         onScroll={({ currentTarget: at }) => {
+          if (crosshair.peek() !== null) return; // the crosshair scrolls the box, not the user
           const there = at.scrollHeight - at.scrollTop - at.clientHeight < NEAR;
           if (there !== follow.value) follow.value = there;
         }}
@@ -68,17 +81,37 @@ export function LogPanel({ id, note }: { id: string; note: string }) {
         {lines.map((line) => (
           <Line key={line.seq} line={line} several={several} />
         ))}
-        {log && lines.length === 0 && <p class="calm">{empty(log.known, log.ended, log.lines.length)}</p>}
+        {log && lines.length === 0 && <p class="calm">{empty(log.known, log.ended, log.lines.length, range !== null)}</p>}
       </div>
-      {lines.length > 0 && <p class="foot">{plural(lines.length, 'line')} shown</p>}
+      {lines.length > 0 && (
+        <p class="foot">
+          {plural(lines.length, 'line')} shown{range && `, ${moment(range.from)} to ${clock(range.to)}`}
+        </p>
+      )}
     </Panel>
   );
+}
+
+// Marks the line at a time and scrolls the box to it, unless the pointer is in the box.
+function markLine(box: HTMLElement | null, at: number | null, lines: readonly LogLine[], follows: boolean): void {
+  if (!box) return;
+  const line = at === null ? undefined : (box.children[lineAt(lines, at)] as HTMLElement | undefined);
+  box.querySelector('.is-at')?.classList.remove('is-at');
+  line?.classList.add('is-at');
+  if (line && !box.matches(':hover')) box.scrollTop = line.offsetTop - box.offsetTop - box.clientHeight / 2;
+  else if (at === null && follows) box.scrollTop = box.scrollHeight;
 }
 
 function Line({ line, several }: { line: LogLine; several: boolean }) {
   const who = several ? `#${line.index} ${line.worker}${line.attempt > 1 ? ` (${line.attempt})` : ''}` : '';
   return (
-    <div class={`log-line ${COLOURS[line.level] ?? ''}`} data-testid="log-line" data-level={line.level}>
+    <div
+      onPointerMove={() => (crosshair.value = line.time_ms)}
+      onPointerLeave={() => (crosshair.value = null)}
+      class={`log-line ${COLOURS[line.level] ?? ''}`}
+      data-testid="log-line"
+      data-level={line.level}
+    >
       <time title={moment(line.time_ms)}>{clock(line.time_ms)}</time>
       {who && (
         <bdi class="soft" title={`closure ${line.closure}, attempt ${line.attempt} on ${line.worker}`}>
@@ -90,8 +123,9 @@ function Line({ line, several }: { line: LogLine; several: boolean }) {
   );
 }
 
-function empty(known: boolean, ended: boolean, lines: number): string {
+function empty(known: boolean, ended: boolean, lines: number, ranged: boolean): string {
   if (!known) return 'The server no longer stores this log.';
+  if (lines > 0 && ranged) return 'No line of this range matches.';
   if (lines > 0) return 'No line matches.';
   return ended ? 'Nothing was logged.' : 'Nothing logged yet.';
 }

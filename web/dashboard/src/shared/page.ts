@@ -5,6 +5,7 @@
 //   fast  at most once per animation frame, when the state of a task changed: canvas and rows turn red immediately
 // A hidden page gets neither, except a tick of `slow` when its alerts change, for the tab's title and icon.
 
+import { outside } from './base';
 import { readSession, session } from './session';
 import { computed, effect, signal } from '@preact/signals';
 import { mayLog } from './model/log-protocol';
@@ -30,6 +31,7 @@ export const rebooted = signal(false); // cleared when the user has read the not
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
+export const serverOpen = signal(false);
 export const order = signal<Float64Array>(new Float64Array(0));
 export const groups = signal<MapGroup[]>([]);
 
@@ -38,7 +40,7 @@ export const frozen = computed(() => paused.value || link.value !== 'live');
 const socket = new Socket(
   store,
   {
-    open: (subprotocol) => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/ws`, subprotocol) as Wire,
+    open: (subprotocol) => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${outside('/api/v1/ws')}`, subprotocol) as Wire,
     now: () => performance.now(),
     after: (ms, call) => {
       const timer = setTimeout(call, ms);
@@ -163,14 +165,21 @@ function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/runs/*' || path === '/closures/*' ? subject.value : '';
   // Ctrl-K finds workers and agents from any page.
-  const all: readonly Topic[] = paletteOpen.value ? [...new Set<Topic>([...topics, 'tasks', 'agents', 'jobs'])] : topics;
+  const all: readonly Topic[] = paletteOpen.value ? [...new Set<Topic>([...topics, 'tasks', 'agents', 'jobs', 'barriers'])] : topics;
   if (path === '/runs/prog_*' && mayBeProgram(subject.value)) return [...all, `program:${subject.value}`];
-  return mayLog(of) ? [...all, `logs:${of}`] : all;
+  const call = path === '/runs/*' ? chosen('call').value : ''; // the call in the inspector
+  return [...all, ...[of, call].filter(mayLog).map((id): Topic => `logs:${id}` as Topic)];
 }
 
 function want(topics: readonly Topic[]): void {
   store.keepWatched(topics);
   socket.want(topics);
+}
+
+// A program's cluster has the program's id as its name, which is shown as the program's name.
+export function clusterName(name: string): string {
+  slow.value; // the program's name can arrive later
+  return store.programs.get(name)?.name || name;
 }
 
 // Returns the cluster in the address, or else the cluster of the main port.

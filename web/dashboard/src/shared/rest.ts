@@ -1,3 +1,5 @@
+import { outside } from './base';
+
 // The server's error messages state whether the object ever existed.
 export class Gone extends Error {}
 
@@ -17,7 +19,7 @@ async function refusal(response: Response): Promise<Error> {
 }
 
 export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(path, { ...init, headers: { Accept: 'application/json', ...init.headers } });
+  const response = await fetch(outside(path), { ...init, headers: { Accept: 'application/json', ...init.headers } });
   if (!response.ok) throw await refusal(response);
   return response;
 }

@@ -2,9 +2,10 @@
 // other copy: `chosen(name)` reads the address, so page and address cannot differ.
 
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
+import { inside, outside } from './base';
 import { normal, pageOf, subjectOf, type Page } from './model/pages';
 
-const here = () => ({ pathname: location.pathname, search: location.search });
+const here = () => ({ pathname: inside(location.pathname), search: location.search });
 const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
@@ -40,7 +41,7 @@ export const prefix = chosen('prefix'); // key prefix
 
 function take(): void {
   const url = normal(here());
-  if (url.pathname !== location.pathname || url.search !== location.search) history.replaceState(history.state, '', url.pathname + url.search);
+  if (url.pathname !== inside(location.pathname) || url.search !== location.search) history.replaceState(history.state, '', outside(url.pathname + url.search));
   at.value = url;
 }
 
@@ -51,9 +52,9 @@ function move(to: string, how: 'push' | 'replace'): void {
   if (how === 'push') {
     const another = to.split('?')[0] !== at.peek().pathname;
     leaving.now();
-    history.pushState(null, '', to);
+    history.pushState(null, '', outside(to));
     if (another) leaving.left();
-  } else history.replaceState(history.state, '', to);
+  } else history.replaceState(history.state, '', outside(to));
   take();
 }
 
@@ -87,5 +88,5 @@ export function go(to: string): void {
 export function follow(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
-  go((event.currentTarget as HTMLAnchorElement).getAttribute('href')!);
+  go(inside((event.currentTarget as HTMLAnchorElement).getAttribute('href')!));
 }

@@ -1,5 +1,5 @@
 import { bytes, count } from './model/format';
-import { blobIn, previewText, treeOf, whereItLies, type Preview } from './model/preview';
+import { blobIn, previewText, treeOf, typeText, whereItLies, type Preview } from './model/preview';
 import type { ClosureView } from './model/views';
 import { useLooked } from './looked';
 import { JsonTree } from './json-tree';
@@ -16,6 +16,7 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
   const shown = looked.value ? previewText(looked.value) : null;
   const tree = looked.value ? treeOf(looked.value) : undefined;
   const blob = looked.value ? blobIn(looked.value) : '';
+  const type = looked.value ? typeText(looked.value) : '';
   const size = looked.value?.bytes ?? c.value_bytes;
   const aside = there && (
     <div class="actions">
@@ -27,6 +28,11 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
   );
   return (
     <Panel id="value" title="Value" note={size !== undefined && there && bytes(size)} span={wide ? 12 : 8} aside={aside}>
+      {type && (
+        <p class="value-type" data-testid="value-type">
+          {type}
+        </p>
+      )}
       <p class="foot">
         <code>{id}</code> {c.error ? 'contains the error' : c.value_status?.toLowerCase().replaceAll('_', ' ')}
         {c.value_spilled ? ', on disk' : ''}

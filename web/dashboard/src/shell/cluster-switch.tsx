@@ -5,7 +5,7 @@ import { useRef } from 'preact/hooks';
 import { fares, health } from '../shared/model/cluster-health';
 import { count, short } from '../shared/model/format';
 import type { ClusterRow } from '../shared/model/protocol';
-import { cluster, paletteOpen, slow, store } from '../shared/page';
+import { cluster, clusterName, paletteOpen, slow, store } from '../shared/page';
 import { Mark } from '../shared/shape';
 import { choose, page, picked } from '../shared/route';
 
@@ -34,7 +34,7 @@ export function ClusterSwitch() {
         <span class="rail-group">Cluster</span>
         <span class="switch-now">
           {known && <Health of={known} />}
-          <bdi class="clip">{value || 'All clusters'}</bdi>
+          <bdi class="clip">{clusterName(value) || 'All clusters'}</bdi>
         </span>
       </summary>
       <ul>
@@ -76,8 +76,8 @@ function Choice({ of, chosen, take }: { of: ClusterRow; chosen: boolean; take(na
   const [shape, word] = health(of, f);
   const empty = f.total === 0 && of.has_workers ? 'closure workers' : word;
   return (
-    <button type="button" aria-pressed={chosen} title={empty} data-testid="cluster-choice" data-cluster={of.name} data-health={shape} onClick={() => take(of.name)}>
-      <Mark shape={shape} /> <bdi class="clip">{of.name}</bdi>
+    <button type="button" aria-pressed={chosen} title={`${of.name}: ${empty}`} data-testid="cluster-choice" data-cluster={of.name} data-health={shape} onClick={() => take(of.name)}>
+      <Mark shape={shape} /> <bdi class="clip">{clusterName(of.name)}</bdi>
       <span class="unseen">, {empty}</span>
       {f.total > 0 && (
         <span class="badge" aria-hidden="true">

@@ -1,26 +1,33 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { Find } from '../shared/find';
 import { openItems } from '../shared/seen';
 import { age, moment } from '../shared/model/format';
-import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from '../shared/page';
+import { frozen, helpOpen, paletteOpen, paused, setPaused, shortcuts, slow, store, viewNow } from '../shared/page';
 import { pageOf, PAGES, railOf, tabsOf, tabTitle, type Page } from '../shared/model/pages';
-import { address, follow, go, page } from '../shared/route';
-import { heading, trail } from './heading';
+import { address, chosen, follow, go, page, subject } from '../shared/route';
+import { heading, kind, trail } from './heading';
 import { session, signOut } from '../shared/session';
 
 export function Header() {
-  const find = useRef<HTMLInputElement>(null);
-  useShortcuts(find);
-  const { path, title, find: wanted } = page.value;
+  useShortcuts();
+  const { path, title, find: wanted, range } = page.value;
   slow.value;
   const alerts = openItems().length;
   useEffect(() => {
     document.title = tabTitle(page.value, heading.value, alerts);
   }, [path, heading.value, alerts]);
+  const top = useRef<HTMLHeadingElement>(null);
+  const moved = useRef(false);
+  // After navigation, screen readers read the heading, and Tab goes on from the heading.
+  useEffect(() => {
+    if (moved.current) top.current!.focus({ preventScroll: true });
+    moved.current = true;
+  }, [path, subject.value]);
   return (
     <header class="top">
       <Above />
-      <h1>
-        {title}
+      <h1 ref={top} tabIndex={-1}>
+        {kind.value || title}
         {heading.value && (
           <>
             {' '}
@@ -31,7 +38,7 @@ export function Header() {
         )}
       </h1>
       {path === '/now' && <Uptime />}
-      {wanted ? <Find input={find} words={wanted} /> : <span class="find" />}
+      {wanted && !range ? <Find words={wanted} /> : <span class="find" />}
       <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
         {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
       </button>
@@ -44,14 +51,15 @@ export function Header() {
   );
 }
 
-// Links to the other pages of the same entry of the rail. A search stays on its page.
+// Links to the other pages of the same entry of the rail. A search stays on its page, except where the pages have a time range.
 function Tabs() {
   const tabs = tabsOf(page.value);
   if (tabs.length === 0) return null;
+  const kept = page.value.range ? Object.fromEntries(['q', 'from', 'to'].map((name) => [name, chosen(name).value])) : {};
   return (
     <nav class="tabs" aria-label={`Pages of ${pageOf(railOf(page.value)).rail}`}>
       {tabs.map(({ path, tab }: Page) => (
-        <a key={path} href={address(path)} aria-current={path === page.value.path ? 'page' : undefined} onClick={follow}>
+        <a key={path} href={address(path, kept)} aria-current={path === page.value.path ? 'page' : undefined} onClick={follow}>
           {tab}
         </a>
       ))}
@@ -66,7 +74,7 @@ function Above() {
     <nav class="above" aria-label="Breadcrumbs">
       {[{ title: pageOf(above).rail, href: address(above) }, ...trail.value].map(({ title, href }) => (
         <>
-          <a href={href} onClick={follow}>
+          <a href={href} class="clip" title={title} onClick={follow}>
             <bdi>{title}</bdi>
           </a>{' '}
           <span aria-hidden="true">›</span>{' '}
@@ -91,27 +99,6 @@ function Who() {
   );
 }
 
-function Find({ input, words }: { input: { current: HTMLInputElement | null }; words: string }) {
-  return (
-    <label class="find">
-      <span class="unseen">{words}</span>
-      <input
-        ref={input}
-        type="search"
-        placeholder={words}
-        value={query.value}
-        onInput={(event) => setQuery(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return;
-          setQuery('');
-          event.currentTarget.blur();
-        }}
-      />
-      {shortcuts.value && <kbd aria-hidden="true">/</kbd>}
-    </label>
-  );
-}
-
 function Uptime() {
   slow.value;
   const { counters, hello } = store;
@@ -126,7 +113,7 @@ function Uptime() {
 }
 
 // Shortcuts are inactive while the user types.
-function useShortcuts(find: { current: HTMLInputElement | null }): void {
+function useShortcuts(): void {
   useEffect(() => {
     let going = -Infinity; // time at which "g" was pressed
     const onKey = (event: KeyboardEvent) => {
@@ -139,7 +126,7 @@ function useShortcuts(find: { current: HTMLInputElement | null }): void {
       const to = PAGES.find((p) => 'key' in p && p.key === event.key);
       if (to && performance.now() - going < 1000) go(address(to.path));
       else if (event.key === 'g') going = performance.now();
-      else if (event.key === '/') find.current?.focus();
+      else if (event.key === '/') document.querySelector<HTMLInputElement>('.find input')?.focus();
       else if (event.key === 'p') setPaused(!paused.value);
       else if (event.key === '?') helpOpen.value = true;
       else return;

@@ -10,16 +10,19 @@ export interface Step {
 }
 
 export const heading = signal('');
+// The kind of the subject, if it differs from the page's title, such as a session on the page of jobs.
+export const kind = signal('');
 // Parent pages in addition to the rail's entry, for example the job of a closure.
 export const trail = signal<readonly Step[]>([]);
 
-export function useHeading(text: string, above?: Step): void {
+export function useHeading(text: string, above?: Step, of = ''): void {
   useEffect(() => {
     heading.value = unturned(text);
+    kind.value = of;
     trail.value = above ? [above] : [];
     return () => {
-      heading.value = '';
+      heading.value = kind.value = '';
       trail.value = [];
     };
-  }, [text, above?.title, above?.href]);
+  }, [text, of, above?.title, above?.href]);
 }

@@ -1,3 +1,4 @@
+import { outside } from '../shared/base';
 import { effect } from '@preact/signals';
 import { options, render } from 'preact';
 import { startAnnouncing } from './announce';
@@ -5,9 +6,9 @@ import { Announcer, Banners, connectionState } from './connection';
 import { Header } from './header';
 import { Help } from './help';
 import { NoCluster } from './no-cluster';
-import { paletteOpen, start, unknownCluster } from '../shared/page';
-import { Content } from './pages';
-import { Lazy } from './lazy-dialog';
+import { start, unknownCluster } from '../shared/page';
+import { Content, Dialogs } from './pages';
+import { startNotices } from './notices';
 import { Rail } from './rail';
 import { readSession } from '../shared/session';
 import { isClosed, SignIn } from './sign-in';
@@ -29,18 +30,20 @@ function App() {
         {unknownCluster.value ? <NoCluster /> : <Content />}
       </main>
       <Help />
-      {paletteOpen.value && <Lazy />}
+      <Dialogs />
       <Announcer />
     </>
   );
 }
 
 // User-defined names appear in <bdi> elements and titles. Characters that change the text direction are shown as code
-// points.
+// points. Links and images get the base path.
 const before = options.vnode;
 options.vnode = (vnode) => {
-  const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
+  const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown; href?: unknown; src?: unknown } | null };
   if (typeof type === 'string' && typeof props?.title === 'string') props.title = unturned(props.title);
+  if (type === 'a' && typeof props?.href === 'string') props.href = outside(props.href);
+  if (type === 'img' && typeof props?.src === 'string') props.src = outside(props.src);
   if (type === 'bdi' && props) {
     const { children } = props;
     if (typeof children === 'string') props.children = unturned(children);
@@ -62,8 +65,5 @@ effect(() => {
   start();
   startKeepingPlace();
   startAnnouncing();
-  void import('./notices').then(
-    ({ startNotices }) => startNotices(),
-    () => {},
-  ); // the page works normally without notifications
+  startNotices();
 });

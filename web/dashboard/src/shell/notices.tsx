@@ -1,6 +1,7 @@
 // Shows browser notifications for new, persistent alerts while the dashboard is in the background, and marks the tab
 // icon.
 
+import { outside } from '../shared/base';
 import { effect, signal } from '@preact/signals';
 import { Notices } from './model/notices';
 import type { AttentionRow } from '../shared/model/protocol';
@@ -59,7 +60,7 @@ function tell(): void {
 function show(row: AttentionRow): void {
   try {
     // Several tabs together show only one notification.
-    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' });
+    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: outside('/icon.svg') });
     notice.onclick = () => {
       window.focus();
       if (row.link) go(row.link);
@@ -113,10 +114,7 @@ function badge(): void {
   });
 }
 
-let started = false;
 export function startNotices(): void {
-  if (started) return;
-  started = true;
   tell();
   badge();
 }

@@ -1,62 +1,43 @@
-// Scripts for lists, detail pages and charts are loaded when they are first needed, so that the first page loads quickly.
+// Shows the page of the address, and the dialogs. Other pages than Now and the dialogs are a second script, loaded when
+// the user first opens one of them, so that the first page loads quickly.
 
 import { signal } from '@preact/signals';
-import type { ComponentType } from 'preact';
+import { Overview } from '../now/overview';
 import type { Path } from '../shared/model/pages';
 import { Panel } from '../shared/panel';
+import { paletteOpen, serverOpen } from '../shared/page';
 import { page } from '../shared/route';
+import { announcement } from './connection';
 
-const LOADERS: Record<Path, () => Promise<ComponentType>> = {
-  '/now': async () => (await import('../now/overview')).Overview,
-  '/fleet': async () => (await import('./lists')).TasksPage,
-  '/fleet/*': async () => (await import('./things')).WorkerPage,
-  '/work': async () => (await import('./lists')).JobsPage,
-  '/runs/*': async () => (await import('./things')).JobPage,
-  '/runs/*/graph': async () => (await import('../run/graph-page')).GraphPage,
-  '/closures/*': async () => (await import('./things')).ClosurePage,
-  '/programs': async () => (await import('./lists')).ProgramsPage,
-  '/runs/prog_*': async () => (await import('./things')).ProgramPage,
-  '/explore': async () => (await import('./lists')).LogsPage,
-  '/explore/stream': async () => (await import('../explore/stream-page')).StreamPage,
-  '/explore/values': async () => (await import('./lists')).ValuesPage,
-  '/explore/per-worker': async () => (await import('./lists')).PerWorkerPage,
-  '/explore/objects': async () => (await import('./lists')).ObjectsPage,
-  '/queue': async () => (await import('./lists')).GangsPage,
-  '/sessions': async () => (await import('./lists')).SessionsPage,
-  '/agreement': async () => (await import('./lists')).Barriers,
-  '/agreement/stragglers': async () => (await import('./lists')).StragglersPage,
-  '/agreement/keys': async () => (await import('./lists')).KeyValues,
-  '/explore/events': async () => (await import('./lists')).Events,
-};
+type Others = typeof import('./other-pages');
 
-const loaded = new Map<Path, ComponentType>();
-const asked = new Set<Path>();
-const news = signal(0);
-const failed = signal<Path | null>(null);
+const others = signal<Others | null>(null);
+const failed = signal<Path | null>(null); // the page that could not be loaded
+let loading: Promise<boolean> | null = null;
 
-function load(path: Path): void {
-  if (asked.has(path)) return;
-  asked.add(path);
-  LOADERS[path]()
-    .then(
-      (component) => loaded.set(path, component),
-      () => {
-        asked.delete(path);
-        failed.value = path;
-      },
-    )
-    .finally(() => ++news.value);
+// Returns whether the second script could be loaded. A call after a failure tries again.
+function load(): Promise<boolean> {
+  loading ??= import('./other-pages').then(
+    (loaded) => {
+      others.value = loaded;
+      return true;
+    },
+    () => {
+      loading = null;
+      return false;
+    },
+  );
+  return loading;
 }
 
-load(page.peek().path); // loading starts before the first rendering
+if (page.peek().path !== '/now') void load(); // loading starts before the first rendering
 
 export function Content() {
-  news.value;
   const { path, title } = page.value;
-  const Shown = loaded.get(path);
+  const Shown = path === '/now' ? Overview : others.value?.PAGES[path];
   if (Shown) return <Shown />;
   if (failed.value !== path) {
-    load(path);
+    void load().then((ok) => ok || (failed.value = path));
     return <p class="calm">Loading…</p>;
   }
   return (
@@ -72,5 +53,24 @@ export function Content() {
         </p>
       </Panel>
     </div>
+  );
+}
+
+export function Dialogs() {
+  if (!paletteOpen.value && !serverOpen.value) return null;
+  if (!others.value) {
+    void load().then((ok) => {
+      if (ok) return;
+      paletteOpen.value = serverOpen.value = false;
+      announcement.value = 'The dialog could not be loaded: the server does not answer.';
+    });
+    return null;
+  }
+  const { Palette, ServerDialog } = others.value;
+  return (
+    <>
+      {paletteOpen.value && <Palette />}
+      {serverOpen.value && <ServerDialog />}
+    </>
   );
 }

@@ -1,6 +1,7 @@
 // Loaded when the palette is first opened. Names come from the page's topics and from REST, and are shown as text.
 
 import { useSignal } from '@preact/signals';
+import type { WorkPage } from 'muster-rest';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLooked } from '../shared/looked';
 import { agentName, hostOf } from '../shared/model/agents';
@@ -10,23 +11,26 @@ import { jobOrders, programOrders, verbsIn, workerOrders, type Order } from './m
 import { pageOf, PAGES, railOf } from '../shared/model/pages';
 import { nameOf } from '../shared/model/closures';
 import type { ProgramView } from '../shared/model/programs';
-import type { ClosureView, JobView, ObjectView } from '../shared/model/views';
-import { cluster, clusterQuery, helpOpen, paletteOpen, paused, setPaused, slow, store } from '../shared/page';
+import type { ClosureView, JobView, ObjectView, ValueRow } from '../shared/model/views';
+import { cluster, clusterQuery, helpOpen, paletteOpen, paused, serverOpen, setPaused, slow, store } from '../shared/page';
 import { Question } from '../shared/action';
 import { Mark } from '../shared/shape';
-import { api, send } from '../shared/rest';
+import { api, get, send } from '../shared/rest';
 import { address, closureAddress, go, jobAddress, page, programAddress, subject, workerAddress } from '../shared/route';
 import { savedFilters } from '../shared/saved';
 import { setTheme, THEMES } from '../shared/theme';
 import { setZone, zone } from '../shared/zone';
 
 const LIMIT = 6;
+const CLUSTERS = 5; // maximum number of clusters whose keys are searched
+const ERROR_TEXT = 3; // minimum number of characters for a search in error messages
 
 function* offered(typed: string): Generator<Found> {
   for (const p of PAGES) if (!p.path.includes('*')) yield { kind: 'page', title: p.title, detail: pageOf(railOf(p)).rail ?? '', href: address(p.path) };
   for (const { name, href } of savedFilters()) yield { kind: 'saved filter', title: name, detail: href, href };
   for (const c of store.clusters.all()) yield { kind: 'cluster', title: c.name, detail: c.state.toLowerCase(), href: `/?cluster=${encodeURIComponent(c.name)}` };
   yield { kind: 'action', title: paused.value ? 'Resume updates' : 'Pause updates', detail: '', act: () => setPaused(!paused.value) };
+  yield { kind: 'action', title: 'Server health', detail: 'event-loop lag, engine queue, disk sync, memory, CPU', act: () => (serverOpen.value = true) };
   yield { kind: 'action', title: 'Show the keyboard shortcuts', detail: 'help', act: () => (helpOpen.value = true) };
   for (const theme of THEMES) yield { kind: 'action', title: `Theme: ${theme}`, detail: 'colours', act: () => setTheme(theme) };
   const other = zone.value === 'UTC' ? 'local' : 'UTC';
@@ -52,6 +56,13 @@ function* offered(typed: string): Generator<Found> {
       href: address('/fleet', { cluster: agent.cluster, q: agentName(agent) }),
     };
   }
+  for (const b of store.barriers.all())
+    yield {
+      kind: 'barrier',
+      title: b.id,
+      detail: `${b.cluster} ${b.state === 'RUNNING' ? `waiting, ${b.arrived} of ${b.of} arrived` : b.state.toLowerCase()}`,
+      href: address('/agreement', { cluster: b.cluster, ...(b.state === 'RUNNING' ? { id: b.id } : { q: b.id }) }),
+    };
   for (const [host, n] of hosts) if (host) yield { kind: 'host', title: host, detail: plural(n, 'task'), href: address('/fleet', { q: host }) };
 }
 
@@ -59,6 +70,32 @@ const asked = (order: Order): Found => ({ kind: 'action', title: order.title, de
 
 function useAsked<Row>(name: string, path: string): readonly Row[] {
   return useLooked<Record<string, Row[]>>(path, { keep: true, over: () => true }).value?.[name] ?? [];
+}
+
+interface Key {
+  key: string;
+  cluster: string;
+}
+
+// Searches the chosen cluster, and the other clusters with the most keys.
+function useKeys(text: string): readonly Key[] {
+  const now = cluster()?.name;
+  const names = store.clusters
+    .all()
+    .filter((c) => c.keys > 0)
+    .sort((a, b) => Number(b.name === now) - Number(a.name === now) || b.keys - a.keys)
+    .slice(0, CLUSTERS)
+    .map((c) => c.name);
+  const of = async (name: string): Promise<Key[]> => {
+    const { keys } = await get<{ keys: { key: string }[] }>(api(`clusters/${encodeURIComponent(name)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }));
+    return keys.map(({ key }) => ({ key, cluster: name }));
+  };
+  const looked = useLooked<readonly Key[]>(text && names.length > 0 ? `${names.map(encodeURIComponent).join('/')}?${text}` : '', {
+    keep: true,
+    over: () => true,
+    read: async () => (await Promise.allSettled(names.map(of))).flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
+  });
+  return (text && looked.value) || [];
 }
 
 export function Palette() {
@@ -78,8 +115,10 @@ export function Palette() {
   // On a job's page, its closures are searched by their content.
   const inJob = page.value.path === '/runs/*' ? subject.value : '';
   const closures = useAsked<ClosureView>('closures', text && inJob && api(`jobs/${encodeURIComponent(inJob)}/closures`, { q, limit: LIMIT }));
-  const of = cluster()?.name ?? '';
-  const keys = useAsked<{ key: string }>('keys', text && of && api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }));
+  const keys = useKeys(text);
+  const users = useLooked<WorkPage>(text && api('work', { limit: 1, cluster: cl }), { keep: true, over: () => true }).value?.facets.users ?? [];
+  // A short text is in most error messages.
+  const failed = useAsked<ValueRow>('remote_values', text.length >= ERROR_TEXT && verbs.length === 0 ? api('remote_values', { q: text, error: 'true', limit: LIMIT, cluster: cl }) : '');
 
   const id = named(text);
   const found: Found[] = id
@@ -98,7 +137,14 @@ export function Palette() {
     ...objects.map((o) => ({ kind: 'object', title: o.name ?? o.id, detail: `${o.class} ${o.task} ${o.state.toLowerCase()}`, href: address('/explore/objects', { object: o.id }) })),
     ...closures.map((c) => ({ kind: 'closure', title: `${nameOf(c)} #${c.index}`, detail: `${c.id} ${c.state.toLowerCase()} ${c.error?.message ?? ''}`, href: closureAddress(c.id, c.job) })),
     ...(verbs.length > 0 ? [...jobs.flatMap((j) => jobOrders(verbs, j)), ...programs.flatMap((p) => programOrders(verbs, p))].map(asked) : []),
-    ...keys.map(({ key }) => ({ kind: 'key', title: key, detail: of, href: address('/agreement/keys', { key }) })),
+    ...users.filter(({ value }) => value !== '-').map(({ value, runs }) => ({ kind: 'user', title: value, detail: plural(runs, 'run'), href: address('/work', { user: value }) })),
+    ...keys.map(({ key, cluster: of }) => ({ kind: 'key', title: key, detail: of, href: address('/agreement/keys', { cluster: of, key }) })),
+    ...failed.map((v) => ({
+      kind: 'failed call',
+      title: `${v.display_name ?? v.function} #${v.index}`,
+      detail: `${v.error_line ?? ''} ${v.id}`,
+      href: closureAddress(v.closure, v.job),
+    })),
   ];
   const had = new Set(found.map((f) => f.href));
   for (const one of bestOf([...offered(text), ...extra], text)) {
@@ -154,11 +200,11 @@ export function Palette() {
       <input
         type="text"
         role="combobox"
-        aria-label="Find a page, job, program, closure, worker, host, object, key or action"
+        aria-label="Find a page, job, program, closure, error, user, worker, host, object, barrier, key or action"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={now >= 0 ? `palette-${now}` : undefined}
-        placeholder="Find a page, job, program, worker, host, key or action"
+        placeholder="Find a page, job, program, user, worker, host, barrier, key, error or action"
         autoFocus
         value={typed.value}
         onInput={(event) => {

@@ -11,6 +11,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Segments } from '../shared/segments';
 import { ClusterSwitch } from './cluster-switch';
+import { ServerDot } from './server-dot';
 import { setZone, zone, ZONES } from '../shared/zone';
 import { setTheme, theme, THEMES } from '../shared/theme';
 
@@ -66,13 +67,12 @@ export function Rail() {
     <nav class={`rail${open.value ? ' is-open' : ''}`} aria-label="Pages">
       <div class="rail-in">
         <div class="brand">
-          <img src="/icon.svg" alt="" width="26" height="26" />
-          <div>
+          <ServerDot>
             <b>Muster</b>
             <span class="clip">
               <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
             </span>
-          </div>
+          </ServerDot>
           <button type="button" class="rail-find" data-testid="find-anything" aria-haspopup="dialog" onClick={() => (paletteOpen.value = true)}>
             Find anything <kbd aria-hidden="true">Ctrl K</kbd>
           </button>

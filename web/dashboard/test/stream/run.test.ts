@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { AttemptView, RankView } from '../../src/shared/model/programs';
 import { laneAt, layoutOf, machineAt, STRIP } from '../../src/run/model/layout';
 import { lookAt, pinched, runTimeline, zoomed } from '../../src/run/model/timeline';
+import { outagesIn, outagesOf } from '../../src/run/model/outages';
 import type { AttemptDetail } from '../../src/run/model/attempt';
 import type { MachineView } from '../../src/run/model/machines';
 import { only } from '../only';
@@ -129,11 +130,11 @@ test('a host with machine data has a strip above its lanes', () => {
   const layout = layoutOf(t, [machine]);
   assert.deepEqual(
     layout.strips.map(({ host, top }) => [host, top]),
-    [['b', 18]],
+    [['b', 32]],
   );
-  assert.deepEqual(layout.tops, [0, 18 + STRIP]);
+  assert.deepEqual(layout.tops, [0, 32 + STRIP]);
   assert.deepEqual(
-    [0, 13, 20, 18 + STRIP, 999].map((y) => laneAt(layout, y)),
+    [0, 27, 40, 32 + STRIP, 999].map((y) => laneAt(layout, y)),
     [0, 0, 1, 1, 1],
   );
   assert.equal(machineAt(layout, 'b', 1200), '2.0 of 8 cores, memory 50.0% of 100 B');
@@ -141,4 +142,32 @@ test('a host with machine data has a strip above its lanes', () => {
   assert.equal(machineAt(layout, 'a', 1200), '');
   assert.equal(layoutOf(t, [{ ...machine, task: 'worker:9', host: 'b:41000' }]).strips.length, 1); // another worker on the host reports the machine
   assert.equal(layoutOf(runTimeline(attempts, [rank(0, 'b')], 4000), [{ ...machine, samples: { ...machine.samples!, seconds: [100, 200] } }]).strips.length, 0);
+});
+
+test('a restart of the server is a labelled gap in the lanes', () => {
+  const event = (kind: string, text: string) => only<Parameters<typeof outagesOf>[0][number]>({ kind, text, time_ms: 100_000 });
+  const [outage] = outagesOf([event('worker_attached', 'attached'), event('server_started', 'the server was restarted; the previous process last wrote its history 4 s ago')]);
+  assert.deepEqual(outage, { from: 96_000, to: 100_000, text: 'server restart: nothing was recorded for 4.0 s' });
+  assert.equal(outagesOf([event('server_started', 'last wrote its history 3 min ago')])[0]!.from, -80_000);
+  assert.deepEqual(outagesOf([event('server_started', 'started')]), [{ from: 100_000, to: 100_000, text: 'server restart' }]);
+  assert.deepEqual(outagesIn([outage!], { from: 98_000, to: 108_000 }), [{ left: 0, width: 0.2, text: outage!.text }]);
+  assert.deepEqual(outagesIn([outage!], { from: 101_000, to: 108_000 }), []);
+  const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 120_000, { outages: [outage!] });
+  assert.match(lookAt(t, 0, 97_000, 1), /server restart/);
+  assert.doesNotMatch(lookAt(t, 0, 90_000, 1), /server restart/);
+});
+
+test('while a program hangs, its cause is red and the other ranks wait, since nothing moved', () => {
+  const hang = { text: 'rank 1 is a step behind', rank: 1, since_ms: 3000, found_ms: 3500, waits: 1, evidence: 'STEP' } as const;
+  const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { hang });
+  assert.deepEqual(
+    t.waits.map(({ lane, from, to, awaited }) => [t.lanes[lane]!.name, from, to, awaited]),
+    [
+      ['rank 0', 3000, 4000, false],
+      ['rank 1', 3000, 4000, true],
+    ],
+  );
+  assert.match(lookAt(t, 0, 3500, 1), /hangs: rank 1 is a step behind/);
+  const { rank: _, ...nobody } = hang;
+  assert.deepEqual(runTimeline(attempts, [rank(0, 'b')], 4000, { hang: nobody }).waits, []);
 });

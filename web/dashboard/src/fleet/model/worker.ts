@@ -1,5 +1,6 @@
 import type { TaskHistory } from 'muster-rest';
-import { age, clock, count, plural } from '../../shared/model/format';
+import { sumOf } from '../../shared/model/counts';
+import { age, count, minute, percent, plural } from '../../shared/model/format';
 import type { WorkerView } from '../../shared/model/views';
 
 export interface Use {
@@ -32,7 +33,9 @@ export interface MinuteBar {
   title: string;
 }
 
-export function minuteBars(h: TaskHistory, slots: number): { bars: MinuteBar[]; most: number; sentence: string } {
+export type MinuteColumns = Pick<TaskHistory, 'step_ms' | 't' | 'finished' | 'failed' | 'busy_ms'>;
+
+export function minuteBars(h: MinuteColumns, slots: number): { bars: MinuteBar[]; most: number; sentence: string } {
   const ended = h.t.map((_, n) => h.finished[n] ?? 0);
   const most = Math.max(1, ...ended);
   const bars = h.t.map((t, n) => {
@@ -42,11 +45,13 @@ export function minuteBars(h: TaskHistory, slots: number): { bars: MinuteBar[]; 
       succeeded: Math.max(0, ended[n]! - failed) / most,
       failed: failed / most,
       busy,
-      title: `${clock(t).slice(0, 5)}: ${count(ended[n]!)} finished${failed ? `, ${count(failed)} of them failed` : ''}, ${Math.round(busy * 100)}% busy`,
+      title: `${minute(t)}: ${plural(ended[n]!, 'execution')}${failed ? `, ${count(failed)} of them failed` : ''}, ${percent(busy, 1)} busy`,
     };
   });
-  const total = ended.reduce((a, b) => a + b, 0);
-  const busy = bars.length > 0 ? bars.reduce((a, b) => a + b.busy, 0) / bars.length : 0;
-  const failed = h.failed.reduce((a, b) => a + b, 0);
-  return { bars, most, sentence: `${plural(total, 'closure')} ended in the last ${age(h.t.length * h.step_ms)}, ${count(failed)} of them failed; busy ${Math.round(busy * 100)}% of the time.` };
+  const busy = sumOf(bars.map((bar) => bar.busy));
+  return {
+    bars,
+    most,
+    sentence: `${plural(sumOf(ended), 'execution')} ended in the last ${age(h.t.length * h.step_ms)}, ${count(sumOf(h.failed))} of them failed; busy ${percent(busy, bars.length)} of the time.`,
+  };
 }

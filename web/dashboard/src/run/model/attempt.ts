@@ -1,5 +1,5 @@
 import type { AttemptDetail as Told } from 'muster-rest';
-import { count, span } from '../../shared/model/format';
+import { age, count } from '../../shared/model/format';
 import { rankLabel } from '../../shared/model/programs';
 import { whoStands, whyNotWhole } from './stacks';
 
@@ -9,7 +9,7 @@ export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));
 
 export function seenText(a: AttemptDetail): string {
-  const after = (ms: number) => span(ms - a.begun_ms);
+  const after = (ms: number) => age(ms - a.begun_ms);
   const parts: string[] = [];
   const add = (title: string, lines: readonly string[]) => lines.length > 0 && parts.push([title, ...lines].join('\n'));
   add(
@@ -28,11 +28,11 @@ export function seenText(a: AttemptDetail): string {
   );
   add(
     'Barriers, newest first',
-    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} arrived last of ${count(b.participants)}, ${span(b.late_ms)} after the median arrival`),
+    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} arrived last of ${count(b.participants)}, ${age(b.late_ms)} after the median arrival`),
   );
   add(
     'Late ranks',
-    a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`),
+    a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: last at ${count(l.last)} of ${count(l.barriers)}, ${age(l.late_mean_ms)} on average`),
   );
   add(
     'Exits of ranks',

@@ -22,12 +22,13 @@ export const LANES_MAX = 384; // total height of all lanes in pixels
 export const STRIP = 22;
 export const AXIS = 18;
 export const CHART = 46;
-const LINE = 13; // height of a name
+const LANE_MAX = 28; // height of a lane if there are few lanes
+const LINE = 14; // height of a name
 export const STRIPS_MAX = 12; // maximum number of hosts with strips, because lanes need room
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
   const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; if so, problems are drawn on top
-  const each = share < 1 ? share : Math.min(14, Math.floor(share));
+  const each = share < 1 ? share : Math.min(LANE_MAX, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
   for (const m of machines) {
@@ -48,9 +49,10 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
       y += STRIP;
     }
     const first = n === 0 || lanes[n - 1]!.host !== host;
-    if (each >= LINE) name(y, first && host && !machine ? `${own} · ${host}` : own);
-    else if (host && !machine && first) name(y, host);
-    else if (!host || machine) name(y, own);
+    const middle = y + Math.max(0, Math.floor((each - LINE) / 2));
+    if (each >= LINE) name(middle, first && host && !machine ? `${own} · ${host}` : own);
+    else if (host && !machine && first) name(middle, host);
+    else if (!host || machine) name(middle, own);
     tops.push(y);
     y += each;
   });

@@ -1,6 +1,7 @@
 // Machine data that workers report. Missing values are unknown.
 
 import type { MachineView } from 'muster-rest';
+import { sumOf } from '../../shared/model/counts';
 import { bytes, NONE, percent } from '../../shared/model/format';
 
 export type { MachineView };
@@ -44,7 +45,7 @@ export const memoryText = (m: Machine): string => (m.memory_bytes === undefined 
 export function gpuText(m: Machine): string {
   const busy = m.gpus.flatMap((g) => (g.busy === undefined ? [] : [g.busy]));
   if (busy.length === 0) return m.gpus.length > 0 ? `${m.gpus.length} there` : NONE;
-  return `${Math.round((100 * busy.reduce((a, b) => a + b, 0)) / busy.length)}% of ${m.gpus.length}`;
+  return `${percent(sumOf(busy), busy.length)} of ${m.gpus.length}`;
 }
 
 export const rateText = (a?: number, b?: number): string => (a === undefined || b === undefined ? NONE : `${bytes(Math.round(a))} / ${bytes(Math.round(b))}`);

@@ -1,3 +1,4 @@
+import { endedOf } from '../../shared/model/counts';
 import type { Counts } from '../../shared/model/views';
 import { age, plural, short } from '../../shared/model/format';
 
@@ -9,8 +10,6 @@ export interface Sample {
 const WINDOW_MS = 30_000;
 const LEAST_MS = 3000; // minimum window in ms, because a shorter window would show bursts
 const LEAST_DONE = 3;
-
-export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
 
 // Keeps the samples of the last half minute.
 export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
@@ -30,7 +29,7 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
 
 // Formats as "1.2 k a second · about 4m 10s left".
 export function pace(counts: Counts, rate: number | null): string {
-  const left = counts.total - doneOf(counts);
+  const left = counts.total - endedOf(counts);
   if (left <= 0 || rate === null) return '';
   if (rate === 0) return 'no closure has finished recently';
   const speed = rate >= 1 ? `${short(rate)} a second` : rate * 60 >= 1 ? `${short(rate * 60)} a minute` : `${short(rate * 3600)} an hour`;

@@ -2,7 +2,7 @@
 // bucket.
 
 import type { RunTimeline } from 'muster-rest';
-import { age, count, plural } from '../../shared/model/format';
+import { count, duration, plural } from '../../shared/model/format';
 import type { Range } from './timeline';
 
 export type TimelineBody = RunTimeline;
@@ -107,7 +107,7 @@ export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
     .sort((a, b) => b.slow - a.slow || b.median - a.median || a.rank - b.rank);
 }
 
-export const took = (ms: number): string => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : age(ms));
+export const took = (ms: number): string => duration(ms * 1000);
 
 export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: number): string {
   const cell = cells.find((c) => c.rank === rank && c.from <= at && at <= c.to);

@@ -5,7 +5,8 @@ import { awaitedSince, members, type BarrierView } from '../../agreement/model/b
 import { age, plural } from '../../shared/model/format';
 import type { AttentionRow } from '../../shared/model/protocol';
 import { taskLabel, type AttemptDetail } from './attempt';
-import { lateFor, stepOf, type AttemptView, type RankView } from '../../shared/model/programs';
+import type { Outage } from './outages';
+import { lateFor, stepOf, type AttemptView, type Hang, type RankView } from '../../shared/model/programs';
 
 export interface Range {
   from: number;
@@ -46,6 +47,7 @@ export interface RunTimeline extends Range {
   marks: readonly RunMark[];
   barriers: readonly RunBarrier[];
   waits: readonly RunWait[];
+  outages: readonly Outage[]; // restarts of the server
 }
 export interface Seen {
   details?: ReadonlyMap<number, AttemptDetail>;
@@ -53,6 +55,8 @@ export interface Seen {
   meetings?: readonly BarrierView[];
   names?: readonly string[]; // names of ranks that are not their numbers
   each?: 'run' | 'attempt';
+  outages?: readonly Outage[];
+  hang?: Hang | undefined;
 }
 
 // Delay after the arrival of half of the members; above this delay, the barrier's line is red.
@@ -109,14 +113,15 @@ export function runTimeline(
   attempts: readonly AttemptView[],
   ranks: readonly RankView[],
   now: number,
-  { details = new Map(), alerts = [], meetings = [], names = [], each = 'attempt' }: Seen = {},
+  { details = new Map(), alerts = [], meetings = [], names = [], each = 'attempt', outages = [], hang }: Seen = {},
 ): RunTimeline {
   const newest = attempts[attempts.length - 1];
   const most = attempts.reduce((n, a) => Math.max(n, a.ranks), 0);
   const known = new Map(ranks.map((r) => [r.rank, r]));
   const order = Array.from({ length: most }, (_, rank) => rank);
-  const host = (rank: number) => known.get(rank)?.host ?? '';
-  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1));
+  const hosts = order.map((rank) => known.get(rank)?.host ?? '');
+  const host = (rank: number) => hosts[rank]!;
+  if (hosts.some((host, rank) => rank > 0 && host < hosts[rank - 1]!)) order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1));
   const laneOf = new Map(order.map((rank, lane) => [rank, lane]));
   const lanes = order.map((rank) => {
     const name = names[rank] ?? `rank ${rank}`;
@@ -186,13 +191,13 @@ export function runTimeline(
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
   });
-  const waits = meetings.flatMap((m) => waitsAt(m, now, byTask));
+  const waits = [...meetings.flatMap((m) => waitsAt(m, now, byTask)), ...waitsOf(hang, ranks, now, laneOf)];
   for (const row of alerts) marks.push({ lane: -1, at: row.since_ms, kind: 'alert', text: row.title });
   marks.sort((a, b) => a.at - b.at);
   barriers.sort((a, b) => a.to - b.to);
   const from = attempts[0]?.begun_ms ?? now;
   const to = Math.max(newest?.ended_ms || now, ...marks.map((m) => m.at).filter((at) => at <= now));
-  return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits };
+  return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits, outages: outages.filter((o) => o.to > from && o.from < to) };
 }
 
 // Members wait from the time they arrive. Missing members are awaited once half of the members have been waiting for a
@@ -205,6 +210,18 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
     const from = came || since;
     if (lane < 0 || from === 0 || from >= now || (!came && now - since < LATE_MS)) return [];
     return [{ lane, from, to: now, awaited: !came, text: came ? `waits at barrier ${m.id}` : `late for barrier ${m.id}` }];
+  });
+}
+
+// If a hang has one cause, the other ranks wait for that rank since the program stopped making progress.
+function waitsOf(hang: Hang | undefined, ranks: readonly RankView[], now: number, laneOf: ReadonlyMap<number, number>): RunWait[] {
+  if (hang?.rank === undefined) return [];
+  const alive = ranks.filter((r) => r.started_ms && !r.ended_ms);
+  return alive.flatMap(({ rank }): RunWait[] => {
+    const lane = laneOf.get(rank);
+    if (lane === undefined || hang.since_ms >= now) return [];
+    const awaited = rank === hang.rank;
+    return [{ lane, from: hang.since_ms, to: now, awaited, text: awaited ? `hangs: ${hang.text}` : `waits for rank ${hang.rank}` }];
   });
 }
 
@@ -227,8 +244,16 @@ export function lookAt(t: RunTimeline, lane: number, at: number, near: number): 
   const gap = t.gaps.find((g) => g.from <= at && at <= g.to);
   const marks = t.marks.filter((m) => (m.lane === lane || m.lane < 0) && Math.abs(m.at - at) <= near);
   const waits = t.waits.filter((w) => w.lane === lane && w.from <= at && at <= w.to);
+  const outages = t.outages.filter((o) => o.from - near <= at && at <= o.to + near);
   const met = t.barriers.filter((b) => b.from - near <= at && at <= b.to + near && (b.lane === lane || Math.abs(b.to - at) <= near));
-  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...waits.map((w) => w.text), ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)]
+  return [
+    t.lanes[lane]?.text,
+    span?.text ?? gap?.text ?? 'nothing ran',
+    ...waits.map((w) => w.text),
+    ...outages.map((o) => o.text),
+    ...marks.slice(0, 4).map((m) => m.text),
+    ...met.slice(0, 2).map((b) => b.text),
+  ]
     .filter(Boolean)
     .join(' · ');
 }
@@ -244,11 +269,15 @@ export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = '
     .filter(Boolean)
     .join(', ');
 
-const LEAST_MS = 250;
+export const MANY = 1000; // lanes; above, changes are drawn with a delay
+
+// Returns the least time between two computations of a timeline, in ms: 5 s for 10,000 lanes, which take about 50 ms.
+export const pauseFor = (lanes: number): number => Math.max(250, lanes / 2);
 
 // Rounds down to steps of at most one pixel's duration, so that the result is the same in consecutive frames.
-export function steady(now: number, began: number, width: number): number {
+export function steady(now: number, began: number, width: number, lanes = 0): number {
+  const least = pauseFor(lanes);
   const pixel = (now - began) / Math.max(300, width);
-  const step = LEAST_MS * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / LEAST_MS))));
+  const step = least * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / least))));
   return Math.floor(now / step) * step;
 }

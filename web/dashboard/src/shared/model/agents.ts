@@ -51,6 +51,8 @@ export const troubled = (agent: AgentRow): boolean => !['registering', 'disconne
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
 // Converts "/job:worker/task:3" to "worker:3".
+// Replaces the full names of tasks in a sentence of the server.
+export const shortTasks = (text: string): string => text.replace(/\/job:([\w.-]+)(?:\/replica:\d+)?\/task:(\d+)/g, '$1:$2');
 export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');

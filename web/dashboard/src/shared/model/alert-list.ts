@@ -1,4 +1,5 @@
 import { plural } from './format';
+import { normal } from './pages';
 import type { AttentionRow, ClusterRow } from './protocol';
 
 // A `live` problem can still be fixed, a `stuck` problem waits for the user, and a `past` problem has already caused a
@@ -25,47 +26,81 @@ export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.sinc
 // Returns the cluster in an alert's link; empty for the main cluster or the whole server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-// Alerts of all other rules are counted by title.
-const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
-  [/^worker-lost$/, 'worker lost', 'workers lost'],
-  [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
-  [/^agents-in-error$/, 'task in error', 'tasks in error'],
-  [/^programs?-hangs?$/, 'program hanging', 'programs hanging'],
-  [/^(no-|wish|gang)/, 'closure cannot start', 'closures cannot start'],
-  [/^barrier-stuck$/, 'barrier waiting', 'barriers waiting'],
-  [/^agents-missing$/, 'task not registered yet', 'tasks not registered yet'],
-  [/^programs?-waits?$/, 'program waiting', 'programs waiting'],
-  [/^run-failed$/, 'run failed', 'runs failed'],
-  [/^programs?-failed$/, 'program failed', 'programs failed'],
-  [/^jobs?-failed$/, 'job failed', 'jobs failed'],
-  [/^sessions?-failed$/, 'session failed', 'sessions failed'],
-  [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
+// The kinds of alerts that are counted together, and the page that lists the objects of a kind.
+export interface Kind {
+  rules: RegExp;
+  one: string;
+  many: string;
+  to: string;
+}
+const KINDS: readonly Kind[] = [
+  { rules: /^worker-lost$/, one: 'worker lost', many: 'workers lost', to: '/fleet?state=ERROR' },
+  { rules: /^worker-late$/, one: 'worker late', many: 'workers late', to: '/fleet?state=LATE' },
+  { rules: /^agents-late$/, one: 'task late', many: 'tasks late', to: '/fleet?state=late' },
+  { rules: /^agents-in-error$/, one: 'task in error', many: 'tasks in error', to: '/fleet?state=victim' },
+  { rules: /^programs?-hangs?$/, one: 'program hanging', many: 'programs hanging', to: '/programs?state=RUNNING' },
+  { rules: /^(no-|wish|gang)/, one: 'closure cannot start', many: 'closures cannot start', to: '/queue' },
+  { rules: /^barrier-stuck$/, one: 'barrier waiting', many: 'barriers waiting', to: '/agreement' },
+  { rules: /^agents-missing$/, one: 'task not registered yet', many: 'tasks not registered yet', to: '/fleet?state=missing' },
+  { rules: /^programs?-waits?$/, one: 'program waiting', many: 'programs waiting', to: '/programs?state=PENDING' },
+  { rules: /^run-failed$/, one: 'run failed', many: 'runs failed', to: '/fleet' },
+  { rules: /^programs?-failed$/, one: 'program failed', many: 'programs failed', to: '/programs?state=FAILED' },
+  { rules: /^jobs?-failed$/, one: 'job failed', many: 'jobs failed', to: '/work?state=FAILED' },
+  { rules: /^sessions?-failed$/, one: 'session failed', many: 'sessions failed', to: '/sessions' },
+  { rules: /^closures?-alone$/, one: 'closure has lost its workers', many: 'closures have lost their workers', to: '/work?state=UNFINISHED' },
 ];
 const SHOWN = 5;
 const SHORT = 36; // longest title, in characters, that is shown instead of a count
 
+export const kindOf = ({ rule }: Pick<AttentionRow, 'rule'>): Kind | undefined => KINDS.find(({ rules }) => rules.test(rule));
+
 // If an alert is about a single job or barrier, its count is the number of closures or tasks.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
 
-// Returns for example "2 jobs failed, 34 closures cannot start", errors first. A single alert with a short title is
-// summarised by its title.
-export function verdict(rows: readonly AttentionRow[], calm: string): string {
-  if (rows.length === 0) return calm;
+// Returns the alert's address; the server can send an address of an earlier version.
+export function linkOf({ link }: Pick<AttentionRow, 'link'>): string {
+  if (!link) return '';
+  const [pathname = '', search] = link.split('?');
+  const to = normal({ pathname, search: search === undefined ? '' : `?${search}` });
+  return to.pathname + to.search;
+}
+
+// Returns the page of a kind in the cluster of an alert.
+function pageOfKind({ to }: Kind, row: AttentionRow): string {
+  const cluster = clusterOf(row);
+  return cluster ? `${to}${to.includes('?') ? '&' : '?'}cluster=${encodeURIComponent(cluster)}` : to;
+}
+
+export interface Phrase {
+  text: string;
+  link: string; // empty for a phrase without a page
+}
+
+// Phrases after the first are inside a sentence.
+const continued = (text: string): string => text.replace(/^[A-Z](?=[a-z]* )/, (letter) => letter.toLowerCase());
+
+// Returns for example "2 jobs failed" and "34 closures cannot start", errors first. A single alert with a short title is
+// summarised by its title, and alerts of unknown rules always are.
+export function verdict(rows: readonly AttentionRow[]): Phrase[] {
   const kinds = new Map<unknown, AttentionRow[]>();
   for (const row of rows) {
-    const kind = KINDS.find(([rules]) => rules.test(row.rule)) ?? row;
+    const kind = kindOf(row) ?? row;
     kinds.set(kind, [...(kinds.get(kind) ?? []), row]);
   }
   const mild = (of: readonly AttentionRow[]) => Number(of.every((row) => row.severity !== 'error'));
-  const said = [...kinds]
-    .sort(([, a], [, b]) => mild(a) - mild(b))
-    .map(([kind, of]) => {
-      if (!Array.isArray(kind) || (of.length === 1 && of[0]!.title.length <= SHORT)) return of[0]!.title;
+  const phrases = [...kinds.values()]
+    .sort((a, b) => mild(a) - mild(b))
+    .map((of): Phrase => {
+      const first = of[0]!;
+      const kind = kindOf(first);
+      if (!kind || (of.length === 1 && first.title.length <= SHORT)) return { text: first.title, link: linkOf(first) };
       const n = of.reduce((sum, row) => sum + subjects(row), 0);
-      return plural(n, kind[1], kind[2]);
-    });
-  const rest = said.length - SHOWN;
-  return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
+      const only = of.length === 1 && subjects(first) === 1;
+      return { text: plural(n, kind.one, kind.many), link: (only && linkOf(first)) || pageOfKind(kind, first) };
+    })
+    .map(({ text, link }, n) => ({ text: n > 0 ? continued(text) : text, link }));
+  const rest = phrases.length - SHOWN;
+  return rest > 0 ? [...phrases.slice(0, SHOWN), { text: `and ${rest} more`, link: '' }] : phrases;
 }
 
 export interface Deed {

@@ -1,4 +1,5 @@
 import { bare } from './ansi';
+import { isOver, retryableOf } from './counts';
 import { percent, plural } from './format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
 import type { Shape } from './shape';
@@ -12,9 +13,12 @@ export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
   CANCELLED: 'disconnected',
 };
 
-export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || c.state === 'SUCCEEDED' || c.state === 'FAILED' || c.state === 'CANCELLED';
+export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || isOver(c);
 
-export const nameOf = (c: ClosureView): string => c.display_name ?? c.function;
+// Functions of a script are in the module __main__, which says nothing.
+export const functionName = (name: string): string => name.replace(/^__main__\./, '');
+
+export const nameOf = (c: ClosureView): string => functionName(c.display_name ?? c.function);
 
 // Returns the worker that runs the closure, ran it last, or has it in its queue.
 export function whereOf(c: ClosureView): string {
@@ -76,6 +80,6 @@ const FILTERS = [
 // Returns filters that match closures, and the selected filter.
 export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
   const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
-  if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'failed or cancelled', counts.failed + counts.cancelled]);
+  if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'failed or cancelled', retryableOf(counts)]);
   return found.filter(([value, , n]) => n > 0 || value === '' || value === now);
 }

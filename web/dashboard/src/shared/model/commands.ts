@@ -1,8 +1,9 @@
 // Builds command lines that are equivalent to the page's actions.
 
 import { unfinished } from './protocol';
-import { over, type ProgramView } from './programs';
-import { ENDED, type ClosureView, type JobView } from './views';
+import type { ProgramView } from './programs';
+import { isOver, retryableOf } from './counts';
+import type { ClosureView, JobView } from './views';
 
 type Lines = [what: string, line: string][];
 
@@ -22,7 +23,7 @@ export function jobCommands(job: JobView, origin: string): Lines {
     ['failed closures as JSON', `curl ${quoted(`${of}/closures?state=FAILED`)}`],
   ];
   if (unfinished(job.state)) lines.push(['cancel', `muster cancel ${quoted(job.id)}${url}`]);
-  else if (!job.streaming && job.counts.failed + job.counts.cancelled > 0) lines.push(['retry', `muster retry ${quoted(job.id)}${url}`]);
+  else if (!job.streaming && retryableOf(job.counts) > 0) lines.push(['retry', `muster retry ${quoted(job.id)}${url}`]);
   return lines;
 }
 
@@ -35,7 +36,7 @@ export function closureCommands(closure: ClosureView, origin: string): Lines {
     ['print the log', `muster logs ${id} --url ${quoted(origin)}`],
     ['the closure as JSON', `curl ${quoted(of + hint)}`],
   ];
-  if (!ENDED.includes(closure.state)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
+  if (!isOver(closure)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
   if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released)
     lines.push(['fetch the value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
   return lines;
@@ -48,7 +49,7 @@ export function programCommands(p: ProgramView, origin: string): Lines {
     ['show', `muster programs show ${id}${url}`],
     ['ranks as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
   ];
-  if (!over(p)) lines.push(['ask the program to stop', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
+  if (!isOver(p)) lines.push(['ask the program to stop', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
   return lines;
 }
 

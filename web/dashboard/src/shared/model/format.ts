@@ -48,10 +48,12 @@ export function percent(part: number, whole: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-// Formats a duration as "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m" or "1d 2h", rounded down.
+// Formats the difference between two times in ms as "< 1 ms", "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m" or "1d 2h",
+// rounded down.
 export function age(ms: number): string {
   if (!Number.isFinite(ms)) return NONE;
-  const whole = Math.max(0, Math.floor(ms));
+  if (ms < 1) return '< 1 ms';
+  const whole = Math.floor(ms);
   if (whole < 1000) return `${whole} ms`;
   if (whole < 10_000) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
   const s = Math.floor(whole / 1000);
@@ -61,16 +63,15 @@ export function age(ms: number): string {
   return `${Math.floor(s / 86_400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
-// Formats a measured duration as "< 1 µs", "35 µs", "1.2 ms", "12 ms" or "4.1 s", rounded down.
-export function duration(us: number): string {
-  if (!Number.isFinite(us)) return NONE;
+// Formats a duration measured in µs as "< 1 µs", "35 µs", "1.2 ms", "12 ms" or "4.1 s", rounded down. The factor
+// absorbs the error of a conversion from ms.
+export function duration(measured: number): string {
+  if (!Number.isFinite(measured)) return NONE;
+  const us = measured * (1 + 1e-7);
   if (us < 1) return '< 1 µs';
   if (us < 1000) return `${Math.floor(us)} µs`;
   return us < 10_000 ? `${(Math.floor(us / 100) / 10).toFixed(1)} ms` : age(us / 1000);
 }
-
-// Formats the difference between two times in whole milliseconds; shorter differences are shown as 0.
-export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
 // Formats a configured duration without false precision: "5 s", "12.5 s".
 export function span(ms: number): string {
@@ -102,6 +103,10 @@ export function clock(ms: number): string {
   const [at] = wall(ms);
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
 }
+
+// Formats as "16:00" and "16:00:45.123".
+export const minute = (ms: number): string => clock(ms).slice(0, 5);
+export const preciseClock = (ms: number): string => `${clock(ms)}.${String(Math.floor(ms) % 1000).padStart(3, '0')}`;
 
 // Returns the last moment before `now` at which the clock showed "12:34" or "12:34:56".
 export function momentAt(text: string, now: number): number | null {

@@ -43,10 +43,13 @@ export class Log {
   }
 }
 
-// Also returns whether the lines have more than one writer.
-export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
+// Returns the position of the last line at or before a time, or -1. Lines are in the order in which the server received them.
+export const lineAt = (lines: readonly LogLine[], ms: number): number => lines.findLastIndex(({ time_ms }) => time_ms <= ms);
+
+// Also returns whether the lines have more than one writer. Without a range, returns lines of all times.
+export function shownLines(log: Log, wanted: string, range: { from: number; to: number } | null = null): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
-  const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;
+  const lines = log.lines.filter((l) => (!range || (l.time_ms >= range.from && l.time_ms <= range.to)) && (!words || bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)));
   const first = log.lines[0];
   return { lines, several: log.lines.some((l) => l.closure !== first!.closure || l.attempt !== first!.attempt || l.worker !== first!.worker) };
 }

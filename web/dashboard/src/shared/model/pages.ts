@@ -10,34 +10,57 @@ interface PageRow {
   tab?: string; // label among the tabs of its page of the rail; missing if it is no tab
   key?: string; // key that opens the page after "g"
   find?: string; // label of the search field; if missing, there is no field
+  range?: boolean; // whether the page has a query and a time range, which its tabs keep
   cluster?: boolean; // whether the page shows one selectable cluster
   topics: readonly Topic[];
 }
 
-const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
+const always = ['counters', 'clusters', 'attention', 'programs'] as const satisfies readonly Topic[];
 
 // Pages in the order of the rail and of the tabs.
 export const PAGES = [
-  { path: '/now', title: 'Now', rail: 'Now', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
-  { path: '/work', title: 'Jobs', rail: 'Work', tab: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/sessions', title: 'Sessions', under: '/work', tab: 'Sessions', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/programs', title: 'Programs', under: '/work', tab: 'Programs', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
+  { path: '/now', title: 'Now', rail: 'Now', tab: 'Now', key: 'o', topics: [...always, 'tasks', 'jobs'] },
+  { path: '/now/charts', title: 'Charts', under: '/now', tab: 'Charts', key: 'c', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
+  { path: '/work', title: 'Work', rail: 'Work', key: 'j', find: 'Find a job, session or program by name or id', cluster: true, topics: [...always, 'jobs'] },
+  // The next two pages are /work with a filter; `normal` replaces their addresses.
+  { path: '/sessions', title: 'Sessions', under: '/work', key: 'i', topics: always },
+  { path: '/programs', title: 'Programs', under: '/work', key: 'p', topics: always },
   { path: '/runs/prog_*', title: 'Program', under: '/work', cluster: true, topics: [...always, 'barriers'] },
   { path: '/runs/*', title: 'Job', under: '/work', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/runs/*/graph', title: 'Graph', under: '/work', topics: [...always, 'jobs'] },
-  { path: '/closures/*', title: 'Closure', under: '/work', topics: always },
+  { path: '/closures/*', title: 'Closure', under: '/work', topics: [...always, 'jobs'] },
   { path: '/queue', title: 'Queue', rail: 'Queue', key: 'n', cluster: true, topics: always },
-  { path: '/fleet', title: 'Fleet', rail: 'Fleet', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
+  { path: '/fleet', title: 'Fleet', rail: 'Fleet', key: 't', find: 'Find a worker, agent, host or error', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
   { path: '/fleet/*', title: 'Worker', under: '/fleet', cluster: true, topics: [...always, 'tasks', 'events'] },
-  { path: '/agreement', title: 'Barriers', rail: 'Agreement', tab: 'Barriers', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/agreement', title: 'Barriers', rail: 'Agreement', tab: 'Barriers', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers', 'agents'] },
   { path: '/agreement/stragglers', title: 'Stragglers', under: '/agreement', tab: 'Stragglers', key: 'l', cluster: true, topics: always },
   { path: '/agreement/keys', title: 'Key-values', under: '/agreement', tab: 'Key-values', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
-  { path: '/explore', title: 'Logs', rail: 'Explore', tab: 'Logs', key: 'f', find: 'Find text in logs', cluster: true, topics: always },
-  { path: '/explore/events', title: 'Events', under: '/explore', tab: 'Events', key: 'e', find: 'Find in events', topics: [...always, 'events'] },
-  { path: '/explore/stream', title: 'Task stream', under: '/explore', tab: 'Task stream', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/explore/values', title: 'Remote values', under: '/explore', tab: 'Remote values', key: 'v', cluster: true, topics: always },
-  { path: '/explore/per-worker', title: 'Per-worker values', under: '/explore', tab: 'Per-worker values', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
-  { path: '/explore/objects', title: 'Objects', under: '/explore', tab: 'Objects', key: 'a', find: 'Find an object by name or id', cluster: true, topics: always },
+  { path: '/explore', title: 'Logs', rail: 'Explore', tab: 'Logs', key: 'f', find: 'Find text in logs', cluster: true, range: true, topics: [...always, 'jobs'] },
+  { path: '/explore/events', title: 'Events', under: '/explore', tab: 'Events', key: 'e', find: 'Find in events', range: true, topics: [...always, 'events'] },
+  { path: '/explore/stream', title: 'Task stream', under: '/explore', tab: 'Task stream', key: 's', find: 'Find a worker', cluster: true, range: true, topics: [...always, 'jobs'] },
+  {
+    path: '/explore/values',
+    title: 'Remote values',
+    under: '/explore',
+    tab: 'Remote values',
+    key: 'v',
+    find: 'Find a value by function or error',
+    cluster: true,
+    range: true,
+    topics: [...always, 'jobs'],
+  },
+  {
+    path: '/explore/per-worker',
+    title: 'Per-worker values',
+    under: '/explore',
+    tab: 'Per-worker values',
+    key: 'w',
+    find: 'Find a per-worker value by function',
+    cluster: true,
+    range: true,
+    topics: [...always, 'jobs'],
+  },
+  { path: '/explore/objects', title: 'Objects', under: '/explore', tab: 'Objects', key: 'a', find: 'Find an object by name or id', cluster: true, range: true, topics: [...always, 'jobs'] },
 ] as const satisfies readonly PageRow[];
 export type Path = (typeof PAGES)[number]['path'];
 export interface Page extends PageRow {
@@ -109,9 +132,22 @@ const RENAMED: Readonly<Record<string, string>> = {
   objects: '/explore/objects',
 };
 
+// Lists that are a filter of the list of all runs.
+const KIND_OF: Readonly<Record<string, string>> = { '/sessions': 'session', '/programs': 'program' };
+
+export function normal(place: Place): Place {
+  const { pathname, search } = renamed(place);
+  const query = new URLSearchParams(search);
+  const kind = KIND_OF[pathname] ?? { true: 'session', false: 'job' }[pathname === '/work' ? (query.get('streaming') ?? '') : ''];
+  if (!kind) return { pathname, search };
+  query.delete('streaming');
+  query.set('kind', kind);
+  return { pathname: '/work', search: `?${query}` };
+}
+
 // Converts an address of an earlier version. Once, a job was a parameter and a closure was a choice on its job's page, and
 // jobs without a started closure were RUNNING.
-export function normal({ pathname, search }: Place): Place {
+function renamed({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
   const [first = '', id, ...rest] = parts(pathname);
   if (first === 'jobs' && !id && query.get('job')) return moved(`/runs/${encodeURIComponent(query.get('job')!)}`, query, 'job');

@@ -1,5 +1,5 @@
 import type { ValuePreview } from 'muster-rest';
-import { bytes } from './format';
+import { bytes, count, plural } from './format';
 
 export type Preview = ValuePreview;
 
@@ -23,6 +23,35 @@ export function whereItLies(p: Preview): string {
   const holders = p.holders?.join(', ') || p.holder;
   if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy on the server' : ''}`;
   return p.at_server === false ? 'but the server does not have its bytes' : 'as a blob';
+}
+
+// Returns the type and shape of a value, such as "list of 12" or "object with 3 members"; for a Python value, its description. Returns an empty
+// string for an error and for a value whose bytes are elsewhere.
+export function typeText(p: Preview): string {
+  if (p.error || p.text === undefined) return '';
+  if (p.description) return p.description;
+  if (p.encoding === 'bytes') return 'bytes';
+  if (blobIn(p)) return 'bytes, stored separately';
+  if (p.truncated) return /^\s*\[/.test(p.text) ? 'list' : /^\s*\{/.test(p.text) ? 'object' : 'text';
+  try {
+    return typeOf(JSON.parse(p.text));
+  } catch {
+    return '';
+  }
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return shapeOf(value);
+  if (typeof value === 'object') return `object with ${plural(Object.keys(value).length, 'member')}`;
+  return typeof value === 'string' ? `text of ${plural(value.length, 'character')}` : typeof value;
+}
+
+// A list whose rows are lists of one length has two dimensions.
+function shapeOf(list: readonly unknown[]): string {
+  const across = Array.isArray(list[0]) ? list[0].length : -1;
+  const even = across >= 0 && list.every((row) => Array.isArray(row) && row.length === across);
+  return even ? `list of ${count(list.length)} × ${count(across)}` : `list of ${count(list.length)}`;
 }
 
 // Only complete values are shown as a tree.

@@ -1,5 +1,5 @@
 import type { AttemptList, ProgramView, RankList, RankLog as RankLogBody } from 'muster-rest';
-import { count, plural } from './format';
+import { count, duration, plural } from './format';
 import type { Shape } from './shape';
 
 export type { ProgramView } from 'muster-rest';
@@ -37,8 +37,6 @@ export const RANK_LOOKS: Record<RankState, Look> = {
 
 // A newer server may have other states.
 export const lookOf = (looks: Readonly<Record<string, Look>>, state: string): Look => looks[state] ?? ['waiting', '', state];
-
-export const over = ({ state }: Pick<ProgramView, 'state'>): boolean => state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
 
 export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
   const all = Object.values(tasks);
@@ -94,12 +92,12 @@ export function endOf(r: RankView): string {
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
 // Returns for example "step 120, 35 ms each"; empty if the rank reports no steps.
-export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
+export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${duration(each * 1000)} each` : ''}`);
 
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
 export const slowText = (s: SlowRank): string =>
-  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `; slow on this host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `; slow on this host in ${s.runs} programs` : ''}`;
+  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in most steps${(s.attempts ?? 0) > 1 ? `; slow on this host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `; slow on this host in ${s.runs} programs` : ''}`;
 
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
   Object.entries(r)
@@ -116,8 +114,6 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
 
 // The label includes the rank, because "worker:3" alone would look like a worker's name.
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
-
-export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 
 // Returns null for other keys. `across` is the number of cells in a row.
 export function stepTo(key: string, at: number, n: number, across: number): number | null {

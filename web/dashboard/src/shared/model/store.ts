@@ -4,7 +4,7 @@ import { bare } from './ansi';
 import { History } from './history';
 import { Log } from './log';
 import { RowSet } from './named-rows';
-import { changedRows, keepSeen, takeAges } from './agents';
+import { changedRows, keepSeen, shortTasks, takeAges } from './agents';
 import { isLog } from './log-protocol';
 import { isProgram, WatchedProgram, type ProgramRow } from '../../run/model/program-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
@@ -55,6 +55,11 @@ export class Store {
           held.delete(topic);
           this.seqs.delete(topic);
         }
+  }
+
+  // Returns an empty text for a job without a name, or that is not among the newest jobs.
+  jobName(id: string): string {
+    return this.jobsById.get(id)?.name ?? '';
   }
 
   jobs(): Job[] {
@@ -133,10 +138,11 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
-        for (const row of Object.values(message.rows)) row.text = bare(row.text); // because the texts can quote program output
+        for (const row of Object.values(message.rows)) row.text = shortTasks(bare(row.text)); // because the texts can quote program output
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':
+        for (const row of Object.values(message.rows)) row.detail = shortTasks(row.detail);
         this.attention.apply(message, message.t === 'snap');
         break;
       case 'programs':

@@ -116,6 +116,13 @@ export class Tasks {
   incarnationAt(slot: number): string {
     return this.at.incarnation[slot]!;
   }
+  // Returns the number of slots of all connected workers.
+  slotsConnected(): number {
+    let sum = 0;
+    for (let slot = 0; slot < this.size; ++slot) if (this.stateAt(slot) === CONNECTED) sum += this.at.slots[slot]!;
+    return sum;
+  }
+
   loadAt(slot: number): number {
     const slots = this.at.slots[slot]!;
     return slots > 0 ? Math.min(1, this.at.running[slot]! / slots) : 0;

@@ -1,4 +1,4 @@
-import { clock } from './format';
+import { clock, minute, preciseClock } from './format';
 
 export interface View {
   from: number;
@@ -56,7 +56,5 @@ export function ticks(view: View, width: number, room = 90): Tick[] {
 }
 
 function label(at: number, step: number): string {
-  const text = clock(at);
-  if (step >= 60_000) return text.slice(0, 5);
-  return step >= 1000 ? text : `${text}.${String(Math.floor(at) % 1000).padStart(3, '0')}`;
+  return step >= 60_000 ? minute(at) : step >= 1000 ? clock(at) : preciseClock(at);
 }

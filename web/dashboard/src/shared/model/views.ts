@@ -12,5 +12,4 @@ export type Holder = ValueHolders['holders'][number];
 export type JobCounts = JobPage['counts'];
 export type StateCounts = JobCounts['jobs'];
 
-export const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'CANCELLED'];
 export const closureOf = (value: string): string => value.replace(/^rv_/, 'cl_');

@@ -2,6 +2,7 @@
 
 import type { TaskView } from '../../shared/model/tasks';
 import { unfinished } from '../../shared/model/protocol';
+import { retryableOf } from '../../shared/model/counts';
 import type { JobView } from '../../shared/model/views';
 import type { ProgramView } from '../../shared/model/programs';
 import { splitTask } from '../../shared/model/commands';
@@ -93,7 +94,7 @@ export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'nam
           done: `${name} was cancelled.`,
         },
       ];
-    if (verb === 'retry' && !unfinished(job.state) && !job.streaming && job.counts.failed + job.counts.cancelled > 0)
+    if (verb === 'retry' && !unfinished(job.state) && !job.streaming && retryableOf(job.counts) > 0)
       return [
         {
           title: `Retry ${name}`,
