@@ -37,3 +37,11 @@ test('no rule is empty, and each variable has a value', () => {
 test('no text is smaller than 13 px', () => {
   for (const [sheet, text] of sheets) for (const [, size] of text.matchAll(/font-size: ([\d.]+)px/g)) assert.ok(Number(size) >= 13, `${sheet}: ${size} px`);
 });
+
+// Preact keeps the tree in which such an element was drawn first in memory. Functions return a new element each time.
+test('no element is made when a file is loaded', () => {
+  const element = /^(?:export )?const \w+(?:: [^=]+)? = <[a-zA-Z]|^ {2}['\w-]+: <[a-zA-Z]/m;
+  assert.match('const turn = <path />;', element);
+  assert.match('const all = {\n  late: <path />,\n};', element);
+  for (const [name, text] of all(/\.tsx$/)) assert.doesNotMatch(text, element, name);
+});
