@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/run/model/machines';
+import { cpuText, gapOf, gpuText, isSilent, machineThen, memoryText, rateText, sampleAt, sparkPath, type MachineView } from '../src/run/model/machines';
 import { only } from './only';
 
 test('unknown measurements are a dash instead of zero', () => {
@@ -62,4 +62,12 @@ test('measurements at a given time are those of the nearest sample', () => {
   assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25.0% of 1']);
   assert.equal(cpuText(machineThen(one, 110_000)!), '–');
   assert.equal(machineThen(one, 0), null);
+});
+
+test('a machine is silent if its report is old, but not in a range that has ended', () => {
+  const old = { seen_ms: 100_000 };
+  assert.ok(isSilent(old, null, 130_000));
+  assert.ok(isSilent(old, { from: 0, to: 130_000 }, 130_000));
+  assert.ok(!isSilent(old, null, 110_000));
+  assert.ok(!isSilent(old, { from: 0, to: 101_000 }, 130_000));
 });

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
-import { cpuText, gpuText, machineThen, memoryText, rangeOf, rateText, sparkPath, type MachineView } from './model/machines';
+import { cpuText, gpuText, isSilent, machineThen, memoryText, rangeOf, rateText, sparkPath, type MachineView } from './model/machines';
 import { hostOf } from '../shared/model/agents';
 import { age, clock, moment, plural } from '../shared/model/format';
 import type { Range } from './model/timeline';
@@ -108,7 +108,7 @@ function Row({ one, named, gpus, range, look }: { one: MachineView; named: boole
         </>
       ) : (
         <td colSpan={2} class="soft">
-          silent for {age(viewNow() - one.seen_ms)}
+          {isSilent(one, range, viewNow()) && `silent for ${age(viewNow() - one.seen_ms)}`}
         </td>
       )}
     </tr>

@@ -1,6 +1,7 @@
 // Machine data that workers report. Missing values are unknown.
 
 import type { MachineView } from 'muster-rest';
+import type { Range } from './timeline';
 import { sumOf } from '../../shared/model/counts';
 import { bytes, NONE, percent } from '../../shared/model/format';
 
@@ -70,3 +71,9 @@ export function sparkPath(seconds: readonly number[], values: Column, most?: num
   });
   return path;
 }
+
+const FRESH_FOR = 20_000; // ms; the server calls newer reports fresh
+
+// Returns whether the machine no longer reports. In a range that has ended, the time of its last sample says nothing.
+export const isSilent = ({ machine, seen_ms }: Pick<MachineView, 'machine' | 'seen_ms'>, range: Range | null, now: number): boolean =>
+  !machine && now - seen_ms > FRESH_FOR && (range === null || range.to > now - FRESH_FOR);
