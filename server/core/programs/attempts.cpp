@@ -152,12 +152,10 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
   p.now.ports.clear();
 }
 
-std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point now) const {
-  // Within this time, a worker has usually replaced a broken stream.
-  constexpr duration a_while = std::chrono::seconds(1);
+std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point then) const {
   for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
     auto const& r = p.now.ranks[i];
-    if (r.alive && hosts_.at(r.on).away_since <= now - a_while) return i;
+    if (r.alive && hosts_.at(r.on).away_since <= then) return i;
   }
   return {};
 }

@@ -34,9 +34,11 @@ class attempts {
   /// REQUIRES (also for all functions below): the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  /// Within this time, a worker has usually replaced a broken stream.
+  static constexpr duration reconnect_time = std::chrono::seconds(1);
   /// Returns a rank, if any, that is not known to be dead and whose worker has been disconnected
-  /// for at least a second.
-  std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
+  /// since `then` or longer.
+  std::optional<std::uint32_t> out_of_reach(program const& p, time_point then) const;
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Reserves the rank's resources again after its worker has reconnected. Returns false if the
   /// worker lacks the resources.

@@ -1,8 +1,10 @@
 #include "server/core/programs/causes.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/rank_label.hpp"
 #include "base/utf8.hpp"
@@ -49,6 +51,11 @@ std::string name_of(rank_view const& r) {
   return name + (r.worker.empty() ? " on " + r.host : " (" + r.host + ")");
 }
 
+std::string seconds(duration d) {
+  auto const tenths = std::chrono::duration_cast<std::chrono::milliseconds>(d).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
 std::string first_line(std::string_view text) {
   auto const line = text.substr(0, text.find('\n'));
   return std::string(line.substr(0, utf8_boundary(line, std::min(line.size(), line_bytes_max))));
@@ -69,16 +76,21 @@ program_cause cause_of(rank_view const& r, rank_end const& how) {
   return c;
 }
 
-program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how) {
+program_cause cause_of_loss(rank_view const& gone, program_cause then) {
   program_cause c;
   c.kind = cause_kind::worker_lost;
   c.rank = gone.rank;
   c.task = gone.task;
   c.host = gone.host;
-  c.text = name_of(gone) + ": " + gone.worker + " is disconnected; " + name_of(r) +
-           " ended after that: " + words(r, how);
-  c.stderr_lines = how.stderr_lines;
+  c.text = name_of(gone) + ": " + gone.worker + " is disconnected; after that, " + then.text;
+  c.stderr_lines = std::move(then.stderr_lines);
+  c.coordination = std::move(then.coordination);
   return c;
+}
+
+void note_earlier_exit(program_cause& c, rank_view const& left, time_point now) {
+  c.text +=
+      "; " + name_of(left) + " had exited with status 0 " + seconds(now - left.ended) + " before";
 }
 
 // The rank may already have been asked to end, so the signal may come from Muster.
@@ -95,8 +107,11 @@ program_cause cause_of_failed_task(rank_view const& failed, coordination_failure
   c.rank = failed.rank;
   c.task = failed.task;
   c.host = failed.host;
-  c.text = name_of(failed) + ": " + first_line(told.message) + "; " + name_of(r) +
-           " ended after that: " + words(r, how);
+  c.text = name_of(failed) + ": " +
+           (failed.state == rank_state::succeeded
+                ? "exited with status 0 without disconnecting from the coordination service"
+                : first_line(told.message)) +
+           "; " + name_of(r) + " ended after that: " + words(r, how);
   c.coordination = told;
   return c;
 }

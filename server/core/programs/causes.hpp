@@ -9,8 +9,11 @@
 namespace muster::core::programs {
 
 program_cause cause_of(rank_view const& r, rank_end const& how);
-/// Returns the cause for a rank `r` that ended after the worker of `gone` had disconnected.
-program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how);
+/// Returns the cause for a rank that failed, with the cause `then`, after the worker of `gone` had
+/// disconnected.
+program_cause cause_of_loss(rank_view const& gone, program_cause then);
+/// Adds to the cause that the rank `left` had exited with status 0 before.
+void note_earlier_exit(program_cause& c, rank_view const& left, time_point now);
 
 /// Returns the cause for a rank `r` that ended after a reported failure of `failed`.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,

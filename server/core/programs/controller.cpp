@@ -193,11 +193,16 @@ void controller::tick(time_point now) {
     course_.rank_dead(*p, name.rank, lost, now);
     placer_.look_again();
   }
-  while (alarms_.next() <= now)
-    if (auto* p = table_.find(program_id{alarms_.pop().id})) {
+  while (alarms_.next() <= now) {
+    auto const alarm = alarms_.pop();
+    auto* p = table_.find(program_id{alarm.id});
+    if (!p) continue;
+    if (alarm.kind == program_alarm::deadline)
       course_.deadline(*p, now);
-      placer_.look_again();
-    }
+    else
+      course_.blame_lost_worker(*p, now);
+    placer_.look_again();
+  }
 }
 
 time_point controller::due() const {

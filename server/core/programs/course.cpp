@@ -25,7 +25,17 @@ rank const* failed_before(attempt const& a, rank const& ended) {
   if (!a.trouble || a.trouble->task.empty() || a.trouble->task == ended.seen.task) return nullptr;
   auto const it = std::find_if(a.ranks.begin(), a.ranks.end(),
                                [&](rank const& r) { return r.seen.task == a.trouble->task; });
-  return it == a.ranks.end() || it->ended_well() ? nullptr : &*it;
+  return it == a.ranks.end() ? nullptr : &*it;
+}
+
+// Returns the first rank that exited with status 0 while other ranks of its role continued, or
+// null.
+rank const* left_first(attempt const& a, rank const& failed) {
+  rank const* first = nullptr;
+  for (auto const& r : a.ranks)
+    if (r.ended_well() && r.group == failed.group && (!first || r.seen.ended < first->seen.ended))
+      first = &r;
+  return first;
 }
 
 }  // namespace
@@ -80,17 +90,50 @@ void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_poi
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped)
     return fail(p, cause_of(r.seen, how), program_end::lost, now);
-  if (!how.well())
-    if (auto const gone = attempts_.out_of_reach(p, now))
-      return fail(p, cause_of_loss(p.now.ranks[*gone].seen, r.seen, how), program_end::lost, now);
-  if (!how.well())
-    if (auto const* failed = failed_before(p.now, r))
-      return fail(p, cause_of_failed_task(failed->seen, *p.now.trouble, r.seen, how),
-                  program_end::failed, now);
-  if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed, now);
+  if (!how.well()) return judge_failed(p, rank, how, now);
   if (all_waited_for_ended(p.now)) {
     p.now.about.end = program_end::succeeded;
     end_attempt(p, goal::succeed, now);
+  }
+}
+
+void course::judge_failed(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
+  auto const& r = p.now.ranks[rank];
+  auto cause = cause_of(r.seen, how);
+  if (auto const gone = attempts_.out_of_reach(p, now - attempts::reconnect_time))
+    return fail(p, cause_of_loss(p.now.ranks[*gone].seen, std::move(cause)), program_end::lost,
+                now);
+  if (auto const* failed = failed_before(p.now, r))
+    cause = cause_of_failed_task(failed->seen, *p.now.trouble, r.seen, how);
+  else if (auto const* left = left_first(p.now, r))
+    note_earlier_exit(cause, left->seen, now);
+  if (attempts_.out_of_reach(p, now)) {
+    p.now.failed_without_worker = now;
+    alarms_.set(now + attempts::reconnect_time, program_alarm::lost_worker, raw(p.id));
+  }
+  fail(p, std::move(cause), program_end::failed, now);
+}
+
+// The program may have been cancelled since, or its deadline may have passed.
+void course::blame_lost_worker(program& p, time_point now) {
+  auto const then = std::exchange(p.now.failed_without_worker, never);
+  if (then == never || now < then + attempts::reconnect_time) return;
+  auto const gone = attempts_.out_of_reach(p, then);
+  auto& about = p.now.about;
+  if (!gone || about.end != program_end::failed || !about.cause ||
+      about.cause->kind == cause_kind::deadline)
+    return;
+  if (auto const it = p.failures.find(about.cause->host); it != p.failures.end() && it->second > 0)
+    --it->second;
+  auto cause = cause_of_loss(p.now.ranks[*gone].seen, std::move(*about.cause));
+  ++p.failures[cause.host];
+  about.end = program_end::lost;
+  about.cause = cause;
+  if (p.goal == goal::again) --p.counted_restarts;
+  if (p.goal == goal::fail) p.goal = goal::again;
+  if (p.goal == goal::again) {
+    p.cause = std::move(cause);
+    enter(p, program_state::restarting);
   }
 }
 
@@ -161,7 +204,7 @@ void course::close(program& p, time_point now) {
 
 void course::finish(program& p, program_state s, time_point now, program_end last) {
   p.finished = now;
-  if (p.deadline != never) deadlines_.clear(p.deadline, program_alarm::deadline, raw(p.id));
+  if (p.deadline != never) alarms_.clear(p.deadline, program_alarm::deadline, raw(p.id));
   if (s == program_state::succeeded) p.cause = {};
   enter(p, s, last);
   if (s == program_state::failed) out_.failures.push_back({p.id, p.spec->name, p.cause->text});

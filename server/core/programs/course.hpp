@@ -17,8 +17,8 @@ duration pause_after_quick_ends(std::uint32_t quick_ends);
 
 class course {
  public:
-  course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
-      : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
+  course(program_table& table, attempts& bodies, program_alarms& alarms, output& out)
+      : table_(table), attempts_(bodies), alarms_(alarms), out_(out) {}
 
   /// Sets and publishes the state. `end` is the result of the current attempt, if it has just
   /// ended.
@@ -36,9 +36,13 @@ class course {
   void give_up_steps(program& p, time_point now);
   void hangs(program& p, hang const& what, time_point now);
   void progress_resumed(program& p);
+  /// Names a worker as the cause of a failed attempt if the worker was disconnected when the rank
+  /// failed, and has not returned.
+  void blame_lost_worker(program& p, time_point now);
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  void judge_failed(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   static void note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how);
   /// Stops the failed attempt. Another attempt follows if the program can still be restarted.
   void fail(program& p, program_cause why, program_end as, time_point now);
@@ -52,7 +56,7 @@ class course {
 
   program_table& table_;
   attempts& attempts_;
-  program_alarms& deadlines_;
+  program_alarms& alarms_;
   output& out_;
 };
 

@@ -18,7 +18,10 @@
 
 namespace muster::core::programs {
 
-enum class program_alarm : std::uint8_t { deadline };
+enum class program_alarm : std::uint8_t {
+  deadline,
+  lost_worker,  // whether a worker that was disconnected when a rank failed has returned
+};
 using program_alarms = alarms<program_alarm>;
 
 struct rank {
@@ -59,6 +62,8 @@ struct attempt {
   /// Whether the ranks were asked to end after a step, without a signal.
   bool by_step = false;
   std::optional<coordination_failure> trouble{};
+  /// When a rank failed while the worker of another rank was disconnected; `never` otherwise.
+  time_point failed_without_worker = never;
   std::optional<core::hang> hang{};
   program_attempt_view about{};
 };

@@ -69,6 +69,39 @@ TEST(program_causes, name_the_rank_itself_when_it_reported_the_error) {
       "rank 1 on worker:0 (host0): exit status 5; the coordination service had reported: NaN");
 }
 
+// The process of rank 1 returns from main() while the others wait for it.
+TEST(program_causes, name_the_task_that_exited_without_disconnecting) {
+  bench b;
+  auto const w = b.attach(0);
+  auto const p = b.submit(of_workers(2));
+  b.run(w, p, 1, {0, 1});
+  b.end(w, p, 1, 1, 0);
+  b.step([&] { b.core->coordination_failed({p, 1, {code::unavailable, "worker:1", "gone"}}); });
+  b.end(w, p, 1, 0, 1);
+  auto const cause = *b.find(p).cause;
+  EXPECT_EQ(cause.kind, cause_kind::coordination);
+  EXPECT_EQ(cause.rank, 1);
+  EXPECT_EQ(cause.text,
+            "rank 1 on worker:0 (host0): exited with status 0 without disconnecting from the "
+            "coordination service; rank 0 on worker:0 (host0) ended after that: exit status 1");
+}
+
+TEST(program_causes, mention_the_rank_that_exited_first) {
+  bench b;
+  auto const w = b.attach(0);
+  auto const p = b.submit(of_workers(3));
+  b.run(w, p, 1, {0, 1, 2});
+  b.end(w, p, 1, 2, 0);
+  b.advance_in_touch(1200ms);
+  b.end(w, p, 1, 1, 0);
+  b.advance_in_touch(700ms);
+  b.end(w, p, 1, 0, 1);
+  EXPECT_EQ(b.find(p).cause->rank, 0);
+  EXPECT_EQ(b.find(p).cause->text,
+            "rank 0 on worker:0 (host0): exit status 1; rank 2 on worker:0 (host0) had exited with "
+            "status 0 1.9 s before");
+}
+
 TEST(program_causes, rank_without_its_upload_is_lost_and_not_failed) {
   bench b;
   auto const w = b.attach(0);
