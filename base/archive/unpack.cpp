@@ -38,6 +38,18 @@ bool stays_inside(fs::path const& path) {
   return true;
 }
 
+// Returns the directory in which libarchive creates the entry. libarchive ignores "." and slashes
+// at the end of a name, so "a/b/" and "a/b/." are created in "a".
+fs::path directory_of(fs::path const& path) {
+  fs::path directory, last;
+  for (auto const& name : path) {
+    if (name == "." || name.empty()) continue;
+    directory /= last;
+    last = name;
+  }
+  return directory;
+}
+
 class unpacker {
  public:
   unpacker(fs::path const& to, tree_limits const& limits)
@@ -100,8 +112,7 @@ class unpacker {
         return;
       case AE_IFLNK: {
         auto const* const target = archive_entry_symlink(entry);
-        if (!target || fs::path(target).is_absolute() ||
-            !stays_inside(fs::path(name).parent_path() / target))
+        if (!target || fs::path(target).is_absolute() || !stays_inside(directory_of(name) / target))
           throw unpack_error(shown + "is a symbolic link that points outside the directory");
         return;
       }

@@ -114,6 +114,9 @@ TEST_F(unpacking, refuses_links_that_point_outside) {
               "'l' of the archive is a symbolic link that points outside the directory")
         << target;
   EXPECT_EQ(refused(hostile().directory("d").link("d/l", "..").bytes()), "");
+  for (auto const* name : {"l/", "l//", "l/.", "./l/./", "d/../l"})  // all are created as "l"
+    EXPECT_NE(refused(hostile().directory("d").link(name, "../secret").bytes()), "") << name;
+  EXPECT_FALSE(fs::exists(fs::symlink_status(t.at / "secret")));
 }
 
 TEST_F(unpacking, writes_through_no_link) {
