@@ -32,7 +32,7 @@ std::optional<duration> parse_duration(std::string_view text) {
     double number = 0;
     auto const [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    if (error != std::errc{} || number < 0) return std::nullopt;
+    if (error != std::errc{} || !(number >= 0)) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     auto const letters = text.substr(0, text.find_first_of("0123456789."));
     text.remove_prefix(letters.size());

@@ -98,7 +98,10 @@ class config_reader {
     for (;;) {
       skip_blanks();
       if (at_end()) {
-        if (!brackets) return;
+        if (!brackets) {
+          if (values.empty()) wrong("',' is not a value; write \"\" for an empty value");
+          return;
+        }
         if (next_line()) continue;
         line_ = begun;
         wrong("'[' begins a list, but the ']' at its end is missing");

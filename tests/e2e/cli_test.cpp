@@ -23,7 +23,7 @@ TEST(durations, are_read_with_their_units) {
   EXPECT_EQ(parse_duration("7us"), duration(7us));
   EXPECT_EQ(parse_duration("0"), duration(0));
   for (auto const* wrong :
-       {"", "s", "10", "-1s", "1 s", "1x", "1s2", "1e9s", "99999999999d", "nan"})
+       {"", "s", "10", "-1s", "1 s", "1x", "1s2", "1e9s", "99999999999d", "nan", "nans", "infs"})
     EXPECT_EQ(parse_duration(wrong), std::nullopt) << wrong;
 }
 

@@ -114,6 +114,7 @@ TEST(config_files, errors_name_the_line) {
         std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list"),
         std::pair("[serve]\na = 1\n\n[ serve ]\n",
                   "muster.toml:4: '[serve]' is repeated; the first one is in line 1"),
+        std::pair("insecure = ,\n", "muster.toml:1: ',' is not a value"),
         std::pair("[default]\n[default]\n", "muster.toml:2: '[default]' is repeated"),
         std::pair("a = 1\nb = 2\na = 3\n",
                   "muster.toml:3: 'a' is repeated; the first one is in line 1"),
