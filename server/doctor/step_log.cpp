@@ -115,6 +115,7 @@ std::string packed(std::vector<step_span> spans, time_point base) {
 
 void unpack(std::string_view bytes, time_point base,
             std::function<void(step_span const&)> const& take) {
+  if (!possible(base.time_since_epoch().count())) return;
   for (numbers in(bytes); !in.over();) {
     auto const rank = in.next(), n = in.next();
     if (!rank || !n) return;

@@ -34,8 +34,7 @@ function_id names::number_of(function f, time_point now) {
     forget_unused();
     next_check_at_ = now + search_interval;
   }
-  if (numbers_.size() >= most && f.callable)
-    return numbers_.at(key_of({f.served, f.served, {}, false}));
+  if (numbers_.size() >= most && f.callable) return number_of({f.served, f.served, {}, false}, now);
   auto n = function_id{static_cast<std::uint32_t>(functions_.size())};
   if (free_.empty()) {
     functions_.push_back(std::move(f));

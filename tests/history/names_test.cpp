@@ -69,6 +69,15 @@ TEST_F(names_test, full_table_evicts_unused_names_and_then_shows_the_function) {
   EXPECT_EQ(of.size(), 3u);
 }
 
+TEST_F(names_test, full_table_accepts_a_callable_of_an_unknown_function) {
+  limits.functions_max = 1;
+  limits.callables_max = 1;
+  fold(told({function(0, "f"), callable(1, 0, "a"), callable(2, 0, "b")}));
+  shown = {of.of(function_id{1}), of.of(function_id{2})};
+  auto const n = of.of(names::function{"c", "served before", "hash", true}, now);
+  EXPECT_EQ(of[n].name, "served before");
+}
+
 TEST_F(names_test, names_in_use_are_not_scanned_for_every_new_name) {
   limits.functions_max = 1;
   limits.callables_max = 1;

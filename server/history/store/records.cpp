@@ -183,6 +183,12 @@ constexpr auto fields_of(std::type_identity<job_row>) {
   return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
 }
 
+// Limit for times, because times are added and data from disk can contain any number.
+bool possible(core::duration d) {
+  constexpr core::duration longest(std::int64_t{1} << 56);
+  return d >= -longest && d <= longest;
+}
+
 // Limits metadata, which clients can make arbitrarily long.
 constexpr std::size_t metadata_bytes_max = 4'096;
 
@@ -328,11 +334,13 @@ recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   }
   if (!in_range) count(unreadable);
   recorded_spans all{std::move(r.cluster), {}};
-  core::time_point started{};
+  std::uint64_t started_us = 0;  // unsigned, because a sum of damaged numbers can overflow
   for (auto const& row : r.rows) {
-    started +=
-        core::duration(static_cast<std::int64_t>(row.started >> 1 ^ (0 - (row.started & 1))));
-    if (row.lane >= r.lanes.size() || row.function >= r.functions.size()) {
+    started_us += row.started >> 1 ^ (0 - (row.started & 1));
+    core::duration const since(static_cast<std::int64_t>(started_us));
+    core::time_point const started(since);
+    if (row.lane >= r.lanes.size() || row.function >= r.functions.size() || !possible(since) ||
+        !possible(row.lasted) || !possible(row.busy)) {
       count(unreadable);
       continue;
     }

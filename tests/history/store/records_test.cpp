@@ -139,6 +139,27 @@ TEST_F(history_records_of_spans, keep_a_hash_of_raw_bytes) {
   EXPECT_EQ(unreadable, 0u);
 }
 
+// Sums of such times would overflow.
+TEST_F(history_records_of_spans, with_impossible_times_are_omitted) {
+  constexpr core::duration longest(std::int64_t{1} << 56);
+  add("f", 0s, 8, 1);
+  auto page = was.activity().spans({}, 0, {}, some_noon + 1h);
+  ASSERT_EQ(page.spans.size(), 1u);
+  auto const read_with = [&](core::duration since, core::duration lasted) {
+    page.spans[0].started = core::time_point(since);
+    page.spans[0].lasted = lasted;
+    std::size_t unreadable = 0;
+    auto const back = spans_from(encoded("train", page, was.named()), &unreadable);
+    EXPECT_EQ(back.spans.size() + unreadable, 1u);
+    return unreadable;
+  };
+  EXPECT_EQ(read_with(longest, 1s), 0u);
+  EXPECT_EQ(read_with(longest + core::duration(1), 1s), 1u);
+  EXPECT_EQ(read_with(-longest - core::duration(1), 1s), 1u);
+  EXPECT_EQ(read_with(core::duration::max(), core::duration::max()), 1u);
+  EXPECT_EQ(read_with(1s, longest + core::duration(1)), 1u);
+}
+
 TEST(history_records, have_no_field_of_the_type_string) {
   auto const* const file = journal::v1::PastSpans::descriptor()->file();
   std::vector<google::protobuf::Descriptor const*> all;
