@@ -109,6 +109,15 @@ TEST_F(HolderTable, OutputsAreLostUnlessTheirWorkerComesBack) {
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
 }
 
+TEST_F(HolderTable, AnOutputThatAClientHoldsIsNotLost) {
+  table.open(4, {"client", ""});
+  ASSERT_TRUE(table.hold(2, "a", 10, now));
+  table.close(2, now);
+  ASSERT_TRUE(table.hold(4, "a", 10, now));
+  EXPECT_EQ(table.invalid(), "");
+  EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
+}
+
 TEST_F(HolderTable, OutputsAreLostAtOnceWhenAnotherProcessHasTheTask) {
   table.open(4, {"worker", "worker:7"});
   ASSERT_TRUE(table.hold(2, "a", 10, now));

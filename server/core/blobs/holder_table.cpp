@@ -31,10 +31,10 @@ bool holder_table::begin(holder_id id, std::string_view name, std::uint64_t size
   auto const it = places_.emplace(name, place{size, maker, output, {}}).first;
   bytes_ += size;
   add(id, it);
+  away_since_.erase(it->first);
   if (!output) return true;
   ++outputs_;
   new_.emplace_back(now, name);
-  away_since_.erase(it->first);
   return true;
 }
 
