@@ -65,16 +65,24 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   return {};
 }
 
+bool is_alone(json_check& check, json_ref const& at, json_walk& members, bool first,
+              std::string const& key) {
+  if (first && !members.next()) return true;
+  check.fail(at, "{\"" + key + "\": …} cannot have other members");
+  return false;
+}
+
 void find_references(json_check& check, json_ref const& at, char const* origin,
                      std::vector<reference>& found, std::vector<core::per_worker_id>& per_worker) {
   if (at.type() != json_type::array && at.type() != json_type::object) return;
   bool const object = at.type() == json_type::object;
-  for (json_walk m(at); m.next() && !check.failed();) {
+  bool first = true;
+  for (json_walk m(at); m.next() && !check.failed(); first = false) {
     if (object) {
       auto const key = m.key();
       if (key == "$per_worker") {
         note_per_worker(check, m.value(), per_worker);
-        if (m.next()) check.fail(at, "{\"$per_worker\": …} cannot have other members");
+        (void)is_alone(check, at, m, first, key);
         return;
       }
       if (key == "$bytes")
@@ -82,8 +90,7 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
                "{\"$bytes\": …} is supported only if it is the only argument of the closure");
       if (key == "$remote_value") {
         auto const input = input_of(check, m.value());
-        if (m.next()) check.fail(at, "{\"$remote_value\": …} cannot have other members");
-        if (check.failed()) return;
+        if (!is_alone(check, at, m, first, key) || check.failed()) return;
         found.push_back(
             {static_cast<std::size_t>(at.text().data() - origin), at.text().size(), *input});
         return;
@@ -109,6 +116,13 @@ void append_cut(json_check& check, json_ref const& at, std::string& text,
   text += at.text().substr(from);
 }
 
+// A reference in place of all named arguments would not be an object.
+void refuse_references_among_names(json_check& check, json_ref const& kwargs) {
+  for (json_walk m(kwargs); m.next();)
+    if (auto const key = m.key(); key == "$remote_value" || key == "$per_worker")
+      check.fail(kwargs, "a named argument cannot be named '" + std::string(key) + "'");
+}
+
 std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
   json_walk items(args);
   if (!items.next() || items.value().type() != json_type::object) return {};
@@ -130,6 +144,8 @@ void read_arguments(json_check& check, json_ref const* args, json_ref const* kwa
   if (args && !check.is(*args, json_type::array)) return;
   if (kwargs && !check.is(*kwargs, json_type::object)) return;
   bool const has_kwargs = kwargs && json_walk(*kwargs).next();
+  if (has_kwargs) refuse_references_among_names(check, *kwargs);
+  if (check.failed()) return;
   bool const plain = !(args && may_hold_reference(*args)) && !has_kwargs;
   if (plain) {
     closure.args = server::arguments(args ? args->text() : "[]", core::encoding::json);

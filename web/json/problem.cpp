@@ -16,6 +16,7 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
     {202, "Accepted"},
     {204, "No Content"},
     {304, "Not Modified"},
+    {308, "Permanent Redirect"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},

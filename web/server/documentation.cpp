@@ -50,7 +50,8 @@ bool is_plain(std::string_view name) {
          !name.starts_with('/') && name.find("/.") == name.npos && name.find("//") == name.npos;
 }
 
-response page(unsigned status, std::string_view text) {
+// `home` is the relative address of the dashboard, which is independent of the base path.
+response page(unsigned status, std::string_view text, std::string_view home) {
   response r;
   r.status = status;
   r.content_type = "text/html; charset=utf-8";
@@ -59,7 +60,7 @@ response page(unsigned status, std::string_view text) {
   r.body =
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Documentation - Muster"
       "</title><h1>Documentation</h1><p>" +
-      std::string(text) + "</p><p><a href=\"/\">Dashboard</a></p></html>\n";
+      std::string(text) + "</p><p><a href=\"" + std::string(home) + "\">Dashboard</a></p></html>\n";
   return r;
 }
 
@@ -85,7 +86,7 @@ documentation::file const* documentation::load(std::string const& name) {
 
 std::optional<response> documentation::find(request const& r) {
   if (r.path == "/docs") {
-    auto moved = page(308, "The documentation is at <a href=\"docs/\">docs/</a>.");
+    auto moved = page(308, "The documentation is at <a href=\"docs/\">docs/</a>.", "./");
     moved.headers.emplace_back("Location", "/docs/");
     return moved;
   }
@@ -97,7 +98,8 @@ std::optional<response> documentation::find(request const& r) {
     return page(404,
                 "This server has no copy of the documentation. Build the site with "
                 "<code>scripts/docs</code>, and pass <code>--docs-dir build/site</code> to "
-                "<code>muster serve</code>.");
+                "<code>muster serve</code>.",
+                "../");
   }
   if (name.empty() || name.ends_with('/')) name += "index.html";
   auto const type = type_of(name);
