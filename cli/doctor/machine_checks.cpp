@@ -16,6 +16,7 @@
 #include "app/process_setup.hpp"
 #include "base/host_port.hpp"
 #include "base/http_client/tls_client.hpp"
+#include "base/no_password.hpp"
 #include "base/text.hpp"
 
 namespace muster::cli::doctor {
@@ -123,7 +124,7 @@ findings check_certificates(std::string const& file) {
   findings all;
   std::unique_ptr<BIO, freed_by<BIO_free>> const in(BIO_new_file(file.c_str(), "r"));
   while (in) {
-    certificate const c(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr));
+    certificate const c(PEM_read_bio_X509(in.get(), nullptr, no_password, nullptr));
     if (!c) break;
     all.push_back(judge(file, c.get()));
   }

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/http_client/tls_client.hpp"
+#include "base/no_password.hpp"
 
 namespace muster::cli {
 namespace {
@@ -151,7 +152,6 @@ muster::status write(fs::path const& directory, std::string const& name, pair co
 }
 
 muster::result<pair> read_authority(fs::path const& directory) {
-  auto const no_password = [](char*, int, int, void*) { return 0; };
   auto const certificate = directory / "ca.pem", key = directory / "ca.key";
   bio_ptr const certificate_in(BIO_new_file(certificate.c_str(), "r"));
   errno = 0;

@@ -16,6 +16,7 @@
 #include <csignal>
 
 #include "base/host_port.hpp"
+#include "base/no_password.hpp"
 
 namespace muster::detail {
 namespace {
@@ -50,7 +51,7 @@ std::unique_ptr<BIO, decltype(&BIO_free)> reader(std::string const& pem) {
 using certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
 certificate certificate_of(std::string const& pem) {
-  certificate c(PEM_read_bio_X509(reader(pem).get(), nullptr, nullptr, nullptr), &X509_free);
+  certificate c(PEM_read_bio_X509(reader(pem).get(), nullptr, no_password, nullptr), &X509_free);
   if (!c) fail_tls("the certificate cannot be read: ");
   return c;
 }
@@ -90,7 +91,7 @@ tls_context giving_tls(std::string const& certificate, std::string const& key) {
   auto made = made_tls(TLS_server_method());
   auto const c = certificate_of(certificate);
   std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> const k(
-      PEM_read_bio_PrivateKey(reader(key).get(), nullptr, nullptr, nullptr), &EVP_PKEY_free);
+      PEM_read_bio_PrivateKey(reader(key).get(), nullptr, no_password, nullptr), &EVP_PKEY_free);
   if (!k || SSL_CTX_use_certificate(made.get(), c.get()) != 1 ||
       SSL_CTX_use_PrivateKey(made.get(), k.get()) != 1)
     fail_tls("the key cannot be used: ");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/bounded_file.hpp"
+#include "base/no_password.hpp"
 #include "server/net/sleep_until_stop.hpp"
 
 namespace muster::net {
@@ -32,11 +33,6 @@ muster::result<std::string> read(std::string const& what, std::string const& pat
 
 bio reader_of(std::string const& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free};
-}
-
-// Without this callback, OpenSSL asks for passwords on the terminal.
-int no_password(char*, int, int, void*) {
-  return 0;
 }
 
 x509 first_certificate(std::string const& pem) {

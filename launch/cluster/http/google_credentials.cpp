@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/no_password.hpp"
 #include "base/text.hpp"
 #include "launch/cluster/http/secret_file.hpp"
 #include "launch/cluster/resolver_text.hpp"
@@ -27,15 +28,10 @@ constexpr std::chrono::seconds jwt_lasts{3600};
 
 using key_ptr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-/// Returns no passphrase. By default, OpenSSL would ask for one on the terminal.
-int no_passphrase(char*, int, int, void*) {
-  return -1;
-}
-
 key_ptr read_key(std::string const& pem, std::string const& origin) {
   std::unique_ptr<BIO, decltype(&BIO_free)> const in(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
-  key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, &no_passphrase, nullptr) : nullptr,
+  key_ptr key(in ? PEM_read_bio_PrivateKey(in.get(), nullptr, no_password, nullptr) : nullptr,
               &EVP_PKEY_free);
   ERR_clear_error();  // prevents the thread's TLS code from reading earlier errors
   if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
