@@ -15,8 +15,9 @@ struct host_port {
       auto const end = text.find(']');
       if (end == text.npos) return {std::string(text), {}};
       auto const behind = text.substr(end + 1);
+      if (!behind.empty() && !behind.starts_with(':')) return {std::string(text), {}};
       return {std::string(text.substr(1, end - 1)),
-              std::string(behind.starts_with(':') ? behind.substr(1) : std::string_view())};
+              std::string(behind.empty() ? behind : behind.substr(1))};
     }
     auto const colon = text.find(':');
     // Several colons without brackets mean an IPv6 address without a port.

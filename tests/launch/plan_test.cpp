@@ -20,7 +20,9 @@ TEST(addresses, are_split_into_host_and_port) {
                         {"[::1]:80", "::1", "80"},
                         {"[::1]", "::1", ""},
                         {"::1", "::1", ""},
-                        {"[::1", "[::1", ""}}) {
+                        {"[::1", "[::1", ""},
+                        {"[::1]x", "[::1]x", ""},
+                        {"[::1]80", "[::1]80", ""}}) {
     auto const a = host_port::parse(e.text);
     EXPECT_EQ(a.host, e.host) << e.text;
     EXPECT_EQ(a.port, e.port) << e.text;
