@@ -14,8 +14,11 @@ using std::chrono::system_clock;
 
 constexpr int seconds_max = 1'000'000'000;
 
+// A date can have any year. Half of the clock's range keeps differences of two times in its range.
 system_clock::time_point in_utc(std::tm& parts) {
-  return system_clock::from_time_t(timegm(&parts));
+  using std::chrono::seconds;
+  constexpr auto most = std::chrono::floor<seconds>(system_clock::duration::max()) / 2;
+  return system_clock::time_point(std::clamp(seconds(timegm(&parts)), -most, most));
 }
 
 /// Parses "+01:30", "-08:00" or "Z". Returns nullopt if the text is malformed.

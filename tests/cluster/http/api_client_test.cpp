@@ -209,6 +209,8 @@ TEST(http_times, retry_after_is_seconds_or_a_date) {
   EXPECT_EQ(cluster::retry_after(" 0 ", now), 0s);
   EXPECT_EQ(cluster::retry_after("Sat, 21 Nov 2026 10:00:30 GMT", now), 30s);
   EXPECT_EQ(cluster::retry_after("Sat, 21 Nov 2026 09:00:30 GMT", now), 0s);
+  EXPECT_GT(cluster::retry_after("Sun, 01 Jan 9999 00:00:00 GMT", now), 24h * 365 * 50);
+  EXPECT_EQ(cluster::retry_after("Mon, 01 Jan 0001 00:00:00 GMT", now), 0s);
   for (auto const* bad : {"", "-1", "soon", "1.5", "99999999999"})
     EXPECT_FALSE(cluster::retry_after(bad, now)) << bad;
 }
