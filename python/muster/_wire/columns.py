@@ -72,11 +72,13 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(raw: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
+    number = 0
+    for shift in range(0, 70, 7):  # ten bytes, as in protobuf
+        if at == len(raw):
+            raise ValueError("the message is truncated")
         byte = raw[at]
         number |= (byte & 127) << shift
         at += 1
         if byte < 128:
             return number, at
-        shift += 7
+    raise ValueError("the message contains an integer of more than 64 bits")
