@@ -23,7 +23,7 @@ pages['/now'] = async (r) => {
   r.counts('failed in the last hour', failed, /hour ([\d,]+) closures/, closures.failed);
   r.same('failed closures of the script', closures.failed, FAILED());
   r.counts('failed jobs and programs', failed, /([\d,]+) jobs.* ([\d,]+) program$/, jobs.failed, 1);
-  r.same('alerts', await r.seen.at('attention').getAttribute('data-count'), String(attention.items.length));
+  r.same('alerts', await r.seen.at('attention').getAttribute('data-alerts'), String(attention.items.length));
   const counted = work.facets.states.find(({ value }) => value === 'FAILED').runs;
   r.same('failed runs beside Work', await r.text('rail-failed'), String(counted));
   r.same('failed runs of the script', counted, 4);

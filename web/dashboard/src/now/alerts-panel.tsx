@@ -86,7 +86,7 @@ export function Attention() {
         </div>
       }
     >
-      <ul class="attention" data-testid="attention" data-count={rows.length}>
+      <ul class="attention" data-testid="attention" data-count={rows.length} data-alerts={open.length}>
         {shown.map((fold) => (
           <Item key={fold.key} fold={fold} put={!open.includes(fold.rows[0]!)} />
         ))}
