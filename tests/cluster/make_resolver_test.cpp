@@ -43,6 +43,12 @@ TEST(make_resolver, simple_kind_contains_its_json) {
   EXPECT_EQ(r->master(), "grpc://m");
 }
 
+// Answers of cloud services can contain any text.
+TEST(cluster_errors, contain_no_control_characters) {
+  EXPECT_STREQ(cluster_error(cluster_error::code::missing, "pod 'a\nb\x1b[2J' is gone").what(),
+               "pod 'a\\x0ab\\x1b[2J' is gone");
+}
+
 TEST(make_resolver, simple_kind_reads_its_file_once_and_file_kind_every_time) {
   spec_file file(R"({"worker": ["a:1"]})");
   auto const once = make("simple:@" + file.path.string());

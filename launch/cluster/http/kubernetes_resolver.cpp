@@ -49,7 +49,11 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
       if (count < 0 || count > accelerators_max)
         throw invalid(amount.where() + " is " + std::to_string(count) + "; it must be from 0 to " +
                       std::to_string(accelerators_max));
-      all[kind] += static_cast<int>(count);
+      auto& sum = all[kind];
+      sum += static_cast<int>(count);
+      if (sum > accelerators_max)
+        throw invalid(amount.where() + ": the containers of the pod have more than " +
+                      std::to_string(accelerators_max) + " accelerators");
     }
   }
   return all;

@@ -66,6 +66,9 @@ TEST_F(kubernetes, accelerators_are_the_limits_of_containers) {
   limits = R"({"nvidia.com/gpu":"many"})";
   EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }),
                     "items[0].spec.containers[0].resources.limits.nvidia.com/gpu is a string"));
+  limits = R"({"nvidia.com/gpu":10000,"amd.com/gpu":1})";
+  EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }),
+                    "the containers of the pod have more than 10000 accelerators"));
   limits = R"({"nvidia.com/gpu":-1})";
   EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }), "is -1; it must be from 0 to 10000"));
   r.list_devices([] { return std::vector<std::string>{"/job:worker/task:0/device:GPU:0"}; });

@@ -17,7 +17,8 @@ class cluster_error : public std::runtime_error {
     unreachable,  // no answer, an incomplete answer, or a timeout
   };
 
-  cluster_error(code c, std::string const& line) : std::runtime_error(line), code_(c) {}
+  /// Control characters in `line`, which can come from an answer, are replaced by \xNN.
+  cluster_error(code c, std::string const& line);
   code kind() const noexcept { return code_; }
   /// Returns whether a retry can succeed.
   bool is_transient() const noexcept { return code_ != code::invalid && code_ != code::denied; }
