@@ -41,6 +41,12 @@ if(MUSTER_SANITIZE)
   endif()
 endif()
 
+# Code that libFuzzer can follow; tests/fuzz links its targets with libFuzzer.
+option(MUSTER_FUZZ "build the fuzz targets with libFuzzer, which needs clang" OFF)
+if(MUSTER_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 include(precompiled)
 
 # GCC's garbage collector takes a sixth of its time. Without it, GCC needs a third more memory.
