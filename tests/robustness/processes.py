@@ -63,6 +63,12 @@ class Process:
                                             env=self.environment, start_new_session=True)
 
     @property
+    def pid(self) -> int:
+        """REQUIRES: the process was started."""
+        assert self.process is not None
+        return self.process.pid
+
+    @property
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 

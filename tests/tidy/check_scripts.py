@@ -65,12 +65,31 @@ def nightly_continues_after_the_parts_that_have_passed():
         commit += "-changed"
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder, "results.tsv")
-        results.write_text("part\tcommit\tseed\tcommand\toutcome\tseconds\toperations\tfaults\n" + "".join(
+        results.write_text("part\tcommit\tseed\tcommand\toutcome\tseconds\tcount\tfaults\n" + "".join(
             f"robustness\t{of}\t{seed}\tx\t{outcome}\t60\t1000\t7\n"
             for of, seed, outcome in (("0123", 1000, "FAILED"), (commit, 2000, "passed"))))
         run = subprocess.run([script, "--only", "robustness", "--continue", "--results", results], capture_output=True, text=True)
         assert run.returncode == 0 and "passed  robustness, in an earlier run" in run.stdout, run
         assert "2000 operations, 14 faults, 2 runs, 1 failed, 2 min" in run.stdout, run
+
+
+def the_page_of_results_contains_each_part():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {
+                "nightly": "part\tcommit\tseed\tcommand\toutcome\tseconds\tcount\tfaults\n"
+                           "asan\tc1\t\tscripts/test <x>\tFAILED\t60\t5000\t\nasan\tc2\t\tscripts/test\tpassed\t61\t5001\t\n",
+                "mutation": "mutant\tdigest\tcommit\tstage\tnoticed_by\tseconds\nm1\td\tc2\tunit\tA.b\t1.0\nm2\td\tc2\tnone\t\t9.0\n",
+                "faults": "kind\tframework\tcommit\tverdict\tnamed\tseconds_to_name\tseconds_to_next_step\texact\tattempts\ttext\n"
+                          "sigkill\tjax\tc2\texpected\tyes\t0.5\t2.5\tyes\t2\t\n"}.items():
+            pathlib.Path(folder, name).mkdir()
+            pathlib.Path(folder, name, "results.tsv").write_text(text)
+        subprocess.run([SOURCE / "scripts/results-page", "--folder", folder], check=True, stderr=subprocess.DEVNULL)
+        page = pathlib.Path(folder, "nightly/index.html").read_text()
+    for text in ("scripts/test &lt;x&gt;", '<td class="number">5001</td>', "noticed 1 of 2 deliberate bugs",
+                 "1 of 1 runs ended as expected", '<span class="failed">none</span>'):
+        assert text in page, text
+    newest = page[:page.index("All runs")]
+    assert "5001" in newest and "5000" not in newest, newest
 
 
 def bytes_that_are_no_text_end_no_run():
@@ -85,6 +104,6 @@ def bytes_that_are_no_text_end_no_run():
 
 for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
               a_commit_that_does_not_exist_is_no_pass, nightly_continues_after_the_parts_that_have_passed,
-              reproduce_names_what_does_not_exist, bytes_that_are_no_text_end_no_run):
+              reproduce_names_what_does_not_exist, the_page_of_results_contains_each_part, bytes_that_are_no_text_end_no_run):
     print(check.__name__.replace("_", " "))
     check()
