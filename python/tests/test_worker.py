@@ -422,6 +422,29 @@ def test_unwanted_answers_are_omitted() -> None:
     assert not left.returned_closure and list(left.log_text) == ["kept"]
     held.answered(left, left.SerializeToString())
     assert held.attempts == {2: 4}
+    assert not held.wanted(WorkerMessage(closure=[2], attempt=[3], value=[b""], execution_us=[1])), "an older attempt"
+
+
+def test_cancelled_queued_closure_does_not_run() -> None:
+    go_on, done = threading.Event(), threading.Event()
+    ran: list[int] = []
+
+    def said(data: bytes) -> None:
+        if 3 in WorkerMessage.FromString(data).closure:
+            done.set()
+
+    link = ThreadLink(FunctionTable({"waits": lambda n: go_on.wait(20), "runs": ran.append}, False), 1, 1, said, 0, Home(()))
+    try:
+        for closure, function in (1, 0), (2, 1), (3, 1):
+            link.deliver(b"", ServerMessage(closure=[closure], attempt=[1], function=[function], args=[b"[%d]" % closure]),
+                         [b"[%d]" % closure])
+        link.deliver(b"", ServerMessage(stop_closure=[2], stop_attempt=[1]), [])
+        go_on.set()
+        assert done.wait(20)
+        assert ran == [3]
+    finally:
+        go_on.set()
+        link.close()
 
 
 def test_thread_that_monitors_closures_notices_each_new_closure() -> None:

@@ -145,5 +145,22 @@ TEST_F(coordinator, join_ignores_calls_scheduled_after_it) {
   EXPECT_TRUE(c->join());
 }
 
+TEST_F(coordinator, join_does_not_count_the_end_of_a_later_call) {
+  auto const before = c->schedule<int>("gate");
+  boost::asio::io_context context;
+  auto joining = boost::asio::co_spawn(context, c->async_join(), boost::asio::use_future);
+  context.poll();  // starts to wait
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(), 2);
+  context.run_for(milliseconds(50));
+  EXPECT_EQ(joining.wait_for(milliseconds(0)), std::future_status::timeout)
+      << "the earlier call has not ended";
+  g.open();
+  context.restart();
+  context.run_for(std::chrono::seconds(60));
+  ASSERT_EQ(joining.wait_for(milliseconds(0)), std::future_status::ready);
+  EXPECT_TRUE(joining.get());
+  EXPECT_EQ(before.status(), value_status::ready);
+}
+
 }  // namespace
 }  // namespace muster::test

@@ -125,6 +125,17 @@ TEST(session, throwing_handler_ends_the_session) {
   EXPECT_NE(s.close().find("handler trouble"), std::string::npos);
 }
 
+TEST(session, concurrent_calls_have_tokens_of_their_own) {
+  test_server server;
+  worker_thread worker(options_for(server.address()));
+  session s({.server = server.address()});
+  EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);
+  EXPECT_EQ(s.call<int>("muster.echo", 2).get(), 2);
+  std::vector<std::future<int>> all;
+  for (int i = 0; i < 20; ++i) all.push_back(s.call<int>("muster.echo", i));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)].get(), i);
+}
+
 TEST(session, lost_server_fails_every_future) {
   auto server = std::make_unique<test_server>();
   session s({.server = server->address()});

@@ -73,6 +73,16 @@ TEST_F(alive_rules, query_of_a_disconnected_caller_is_withdrawn) {
   EXPECT_EQ(answer(b).tasks, (tasks{0, 1}));
 }
 
+TEST_F(alive_rules, task_whose_query_was_withdrawn_is_awaited_again) {
+  auto const a = s.alive(0, {0, 1, 2});
+  auto const b = s.alive(1, {0, 1, 2});  // now task 2 is awaited
+  s.gone(a);
+  auto const c = s.alive(2, {0, 1, 2});
+  EXPECT_TRUE(s.parked(b) && s.parked(c)) << "task 0 no longer asks";
+  s.alive(0, {0, 1, 2});
+  EXPECT_EQ(answer(b).tasks, (tasks{0, 1, 2}));
+}
+
 TEST_F(alive_rules, failed_caller_is_answered_at_once) {
   s.report(1, code::internal, "x");
   EXPECT_TRUE(answer(s.alive(1, {1})).tasks.empty());

@@ -19,6 +19,16 @@ TEST(shutdown, no_task_leaves_before_the_last_has_called) {
   EXPECT_EQ(s.code_of(s.leave(1)), code::ok) << "a task whose reply was lost calls again";
 }
 
+TEST(shutdown, a_task_that_registers_again_afterwards_leaves_alone) {
+  scene s({.tasks = 2, .spec = {.renew = false}});
+  s.enlist_all();
+  for (task_index t : {0u, 1u}) s.leave(t);
+  ASSERT_EQ(s.code_of(s.enlist(0, 200)), code::ok);
+  ASSERT_EQ(s.state_of(0), agent_state::connected);
+  EXPECT_EQ(s.code_of(s.leave(0)), code::ok);
+  EXPECT_EQ(s.state_of(0), agent_state::disconnected);
+}
+
 TEST(shutdown, timeout_fails_all_and_names_missing_tasks) {
   scene s({.tasks = 3, .spec = {.shutdown_timeout = 10s}});
   s.enlist_all();

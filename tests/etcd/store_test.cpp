@@ -43,7 +43,14 @@ TEST_F(etcd_store_test, stores_values_and_batches_larger_than_a_transaction) {
   EXPECT_EQ(all_of(*s), expected);
   s = open_anew();
   EXPECT_EQ(all_of(*s), expected);
-  ASSERT_TRUE(s->write({{kind::put, "large", "small"}, {kind::erase_below, "k"}}).ok());
+  // The pieces of a new large value do not replace those of an older value.
+  auto const other = std::string(5 << 20, 'o') + "end";
+  ASSERT_TRUE(s->write({{kind::put, "other", other}}).ok());
+  expected["other"] = other;
+  EXPECT_EQ(all_of(*s), expected);
+  ASSERT_TRUE(
+      s->write({{kind::erase, "other"}, {kind::put, "large", "small"}, {kind::erase_below, "k"}})
+          .ok());
   EXPECT_EQ(all_of(*s), (map{{"large", "small"}}));
   EXPECT_GT(s->bytes_on_disk(), 0u);
   // All pieces of the overwritten and erased values were deleted.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <thread>
 
 #include "tests/journal/memory_store.hpp"
 
@@ -161,11 +163,12 @@ class full_store final : public store {
   struct view {
     std::atomic<bool> full = true;
     std::atomic<int> tries = 0;
+    std::function<void()> during_first = [] {};
     std::vector<std::vector<change>> writes;  // read after the journal has stopped
   };
   explicit full_store(view& v) : view_(v) {}
   muster::status write(std::vector<change> const& batch) override {
-    ++view_.tries;
+    if (++view_.tries == 1) view_.during_first();
     if (view_.full) return {code::resource_exhausted, "no space"};
     view_.writes.push_back(batch);
     return {};
@@ -210,6 +213,28 @@ TEST(journal, write_without_space_is_retried_and_not_acknowledged) {
   EXPECT_EQ(v.writes[0][0].key, "a");
   EXPECT_EQ(v.writes[0][1].key, "b");
   EXPECT_EQ(j.facts().waiting_bytes, 0u);
+}
+
+TEST(journal, retried_changes_precede_those_that_arrived_during_the_write) {
+  full_store::view v;
+  progress_log told;
+  journal* own = nullptr;
+  std::promise<void> failed;
+  v.during_first = [&] {
+    own->append(put("b"));
+    failed.set_value();
+  };
+  journal j(std::make_unique<full_store>(v), {}, told.taker());
+  own = &j;
+  j.append(put("a"));
+  failed.get_future().wait();
+  while (!j.full()) std::this_thread::yield();  // the first write has failed
+  v.full = false;
+  ASSERT_TRUE(told.await(2));
+  j.stop();
+  ASSERT_EQ(v.writes.size(), 1u);
+  ASSERT_EQ(v.writes[0].size(), 2u);
+  EXPECT_EQ(v.writes[0][0].key + v.writes[0][1].key, "ab");
 }
 
 TEST(journal, is_full_while_too_much_waits) {

@@ -56,6 +56,28 @@ TEST(worker_acknowledged, once_the_effects_of_the_answer_are_durable) {
   EXPECT_EQ(next_acknowledged(w), 3u);
 }
 
+TEST(worker_acknowledged, only_answers_of_the_batches_that_were_written) {
+  test_server server(durable());
+  hand_worker w(server.address(), that_keeps_answers());
+  submit(server, 1);
+  auto const first = w.read_closures();
+  submit(server, 1);
+  auto const second = w.read_closures();
+  auto const succeeded = [&server](std::uint64_t n) {
+    return server.eventually(
+        [n](core::coordinator const& c) { return c.overview({}).closures.succeeded == n; });
+  };
+  w.answer(*first);
+  ASSERT_TRUE(succeeded(1));
+  auto const batch = server.written();
+  w.answer(*second);
+  ASSERT_TRUE(succeeded(2));
+  server.write_up_to(batch);
+  EXPECT_EQ(next_acknowledged(w), 1u) << "the second answer is not on disk";
+  server.write_all();
+  EXPECT_EQ(next_acknowledged(w), 2u);
+}
+
 // Work that is not durable must continue, and a worker with too many kept answers starts nothing.
 TEST(worker_acknowledged, also_by_a_server_whose_disk_has_failed) {
   test_server server(durable());

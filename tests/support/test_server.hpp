@@ -106,8 +106,13 @@ class test_server {
   }
 
   /// Marks all reported changes as written to the simulated disk.
-  void write_all() {
-    on_engine([this](server::hub& h) { return commits_.on_durable(written_, {}, h.now()), 0; });
+  void write_all() { write_up_to(written()); }
+  /// Returns the number of the last batch that was given to the journal.
+  std::uint64_t written() {
+    return on_engine([this](server::hub&) { return written_; });
+  }
+  void write_up_to(std::uint64_t batch) {
+    on_engine([this, batch](server::hub& h) { return commits_.on_durable(batch, {}, h.now()), 0; });
   }
   void fail_disk() {
     on_engine([this](server::hub& h) {

@@ -74,6 +74,8 @@ TEST(command_reader, the_bytes_of_a_call_have_a_limit) {
   auto const ten = text("0123456789");
   EXPECT_EQ(reading(l).read(byte(5) + u64(3) + ten + ten + u64(1)),
             "WAIT: keys and values: more than 20 bytes in one call");
+  reading many(l);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(many.read(byte(5) + u64(1) + ten), "WAIT ");
 }
 
 TEST(command_reader, frees_the_buffer_of_a_large_command) {

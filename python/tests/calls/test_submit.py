@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import threading
 import time
 from typing import Any, Callable
 
@@ -106,6 +107,21 @@ def test_join_waits_for_submitted_calls(cluster: Cluster) -> None:
     values = [c.submit(time.sleep, 0.2), c.submit(div, 1, 0)]
     c.join(DEADLINE)
     assert all(value.done() for value in values) and c.done()
+
+
+def test_join_does_not_count_calls_scheduled_after_it(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "2", "--index", "0")
+    c = cluster.coordinator()
+    slow = c.submit(time.sleep, 1.0)
+    until(cluster.server.running, "it runs")
+    joined: list[bool] = []
+    joining = threading.Thread(target=lambda: joined.append(c.join(DEADLINE) is None and slow.done()))
+    joining.start()
+    until(lambda: c._session._cuts, "join waits")
+    assert c.submit(div, 1, 1).fetch(DEADLINE) == 1
+    joining.join(DEADLINE)
+    assert joined == [True], "the earlier call has ended"
 
 
 def test_cancel_ends_calls_submitted_before_it(cluster: Cluster) -> None:

@@ -71,6 +71,21 @@ def test_scheduled_call_that_ends_its_process_fails_after_the_third_loss(make_cl
     assert c.schedule(abs, (-1,)).fetch(20) == 1
 
 
+def test_losses_after_a_killed_call_are_counted(make_cluster: MakeCluster) -> None:
+    """The process that the worker kills is no loss. The processes that end by themselves afterwards are losses."""
+    cluster = make_cluster()
+    cluster.add("--processes", "1", "--stop-grace", "500ms")
+    c = cluster.coordinator()
+    ignoring = c.options(name="deaf").submit("deaf", 60)
+    until(cluster.server.running, "it runs")
+    ignoring.cancel()
+    with pytest.raises(muster.CancelledError):
+        ignoring.fetch(20)
+    with pytest.raises(muster.AbortedError, match="3 workers were lost") as error:
+        c.submit(exits).fetch(20)
+    assert attempts_of(error) == 3
+
+
 def test_map_fails_at_the_item_that_ends_its_process(make_cluster: MakeCluster) -> None:
     def item(i: int) -> int:
         if i == 5:

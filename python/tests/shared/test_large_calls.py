@@ -62,6 +62,15 @@ def test_variable_is_assigned_and_read_through_shared_memory(made: Cluster) -> N
         assert made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0
 
 
+def test_variable_is_read_anew_after_an_assignment(made: Cluster) -> None:
+    """Readers of one version share a copy. An assignment makes another version."""
+    with made.coordinator() as c:
+        v = c.variable(filled(40))
+        assert (v.read().fetch(20) == 1).all()
+        v.assign(filled(40, 8.0)).fetch(20)
+        assert (v.read().fetch(20) == 8).all()
+
+
 def test_variable_keeps_its_value_if_the_assigned_array_changes(made: Cluster) -> None:
     """The variable uses the assigned memory until it is updated."""
     with made.coordinator() as c:

@@ -184,6 +184,16 @@ TEST(retry, applies_only_to_user_errors_in_sessions_that_continue) {
   EXPECT_EQ(c.state(other[0]), closure_state::failed);
 }
 
+TEST(retry, does_not_apply_to_a_cancelled_closure) {
+  cluster c;
+  auto const w = c.attach();
+  auto const job = c.open_with({with(c, {.max_retries = 5})});
+  c.ask(cancel_closure{{}, job[0]});
+  c.fail(w, job[0], "interrupted");
+  EXPECT_EQ(c.state(job[0]), closure_state::failed);
+  EXPECT_EQ(c.job(job.id).retried, 0u);
+}
+
 TEST(stale_handle, is_retried_after_a_pause) {
   cluster c;
   auto const w = c.attach();

@@ -289,6 +289,25 @@ TEST(object_table, repeated_call_of_a_worker_that_was_lost_fails_with_dependency
   EXPECT_EQ(numbers(b.pending_output().calls), std::vector<std::uint64_t>{2});
 }
 
+TEST(object_table, answer_lost_with_the_stream_of_a_worker_is_sent_again) {
+  table_bench b;
+  auto const s = b.open(1);
+  b.attach(0, 7, 70);
+  auto const other = b.attach(1, 8, 80);
+  auto const id = b.ready(s, other, 1, b.spec({}, 1));
+  auto const worker = caller_of(incarnation{7});
+  b.table.call(worker, s, {1, id, "add", {}});
+  b.answer(other, id, {worker, 1});
+  EXPECT_EQ(b.pending_output().answers.size(), 1u);
+  b.attach(0, 7, 71);
+  b.pending_output();
+  b.table.call(worker, s, {1, id, "add", {}});
+  auto const again = b.pending_output();
+  EXPECT_TRUE(again.calls.empty()) << "it was executed";
+  ASSERT_EQ(again.answers.size(), 1u);
+  EXPECT_EQ(again.answers[0].value.view(), "2");
+}
+
 TEST(object_table, waiting_calls_are_limited_in_bytes) {
   auto l = table_bench::limits();
   l.waiting_bytes_max = 10;

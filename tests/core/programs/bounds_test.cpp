@@ -149,6 +149,25 @@ TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
   EXPECT_EQ(b.find(program_id{1}).attempt, 4u);
 }
 
+TEST(program_bounds, restarts_before_a_restart_of_the_server_are_counted) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.max_restarts = 2;
+  restored_program known;
+  known.submitted = {program_id{1}, std::make_shared<program_spec const>(spec), b.now};
+  known.course = {.program = program_id{1},
+                  .state = program_state::restarting,
+                  .goal = goal::again,
+                  .attempts = 2,
+                  .counted_restarts = 2};
+  b.restart({known});
+  auto const w = b.attach(0);
+  ASSERT_EQ(b.find(program_id{1}).attempt, 3u);
+  b.run(w, program_id{1}, 3, {0});
+  b.end(w, program_id{1}, 3, 0, 1);
+  EXPECT_EQ(b.state(program_id{1}), program_state::failed);
+}
+
 TEST(program_bounds, pause_applies_to_a_program_that_once_lacked_room) {
   bench b;
   auto spec = of_workers(2, {{"gpu", 1}});

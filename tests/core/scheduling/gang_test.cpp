@@ -56,6 +56,23 @@ TEST(gang, workers_are_kept_free_for_a_gang_that_has_waited_long) {
   EXPECT_EQ(c.held(w), (closures{job[1], queued[0]})) << "afterwards everything is as before";
 }
 
+TEST(gang, workers_are_kept_free_for_the_oldest_gang_only) {
+  cluster c;
+  auto const left = c.attach({.slots = 2, .credits = 2, .labels = {{"side", "left"}}});
+  auto const right = c.attach({.slots = 2, .credits = 2, .labels = {{"side", "right"}}});
+  auto const running = c.open({"f", "f", "f", "f"});
+  c.open_with(gang(c, 2, {.labels = {{"side", "left"}}}));
+  c.open_with(gang(c, 2, {.labels = {{"side", "right"}}}));
+  auto const queued = c.open({"f", "f"});
+  c.advance(1s);
+  auto const on_left = c.held(left), on_right = c.held(right);
+  ASSERT_EQ(on_left.size() + on_right.size(), running.closures.size());
+  c.succeed(left, on_left[0]);
+  EXPECT_EQ(c.held(left), closures{on_left[1]}) << "kept free for the first gang";
+  c.succeed(right, on_right[0]);
+  EXPECT_EQ(c.held(right), (closures{on_right[1], queued[0]}));
+}
+
 TEST(gang, gang_that_can_never_start_blocks_nothing) {
   cluster c;
   auto const w = c.attach();

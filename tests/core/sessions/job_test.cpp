@@ -187,6 +187,8 @@ TEST(job, an_idempotency_key_is_free_again_when_its_job_is_forgotten) {
   c.ask(delete_session{{}, job.id});
   auto const fresh = c.reply_to_event(open_session{{}, spec, {}});
   EXPECT_TRUE(std::get<session_reply>(fresh.body).created);
+  EXPECT_EQ(c.open({}, spec).id, std::get<session_reply>(fresh.body).session)
+      << "it is found again";
 }
 
 TEST(job, failure_in_one_session_does_not_affect_another) {

@@ -295,6 +295,24 @@ TEST_F(session_by_call, every_call_renews_the_lease) {
   EXPECT_FALSE(c.core.sessions().find(s));
 }
 
+TEST_F(session_by_call, a_short_call_does_not_end_the_session_of_a_longer_call) {
+  schedule({"f"});
+  auto const call = c.park(join(join_mode::drain, 10min));
+  c.ask(join(join_mode::settle, 1s));
+  c.advance(9min);
+  EXPECT_TRUE(c.core.sessions().find(s)) << "the longer call waits for it";
+  EXPECT_FALSE(c.reply_to(call));
+}
+
+TEST_F(session_by_call, releases_no_value_of_another_session) {
+  auto const other = c.open({}, by_call()).id;
+  auto const ids = c.append(other, {"f"});
+  c.succeed(w, ids[0], "1");
+  c.ask(release_values{{}, s, {}, ids});
+  auto const v = c.reply_to_event(await_value{{}, ids[0], c.now()});
+  EXPECT_EQ(std::get<value_reply>(v.body).data, blob("1"));
+}
+
 TEST_F(session_by_call, join_waits_until_nothing_is_left) {
   auto const ids = schedule({"f", "f"});
   auto const call = c.park(join(join_mode::drain));
