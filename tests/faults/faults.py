@@ -27,18 +27,18 @@ Attempts = list[dict[str, Any]]
 class Kind:
     """A kind of fault.
 
-    `names` decides from the records of all attempts and from the last view of the program whether the cause was named.
-    None means that the server reports that it cannot decide.
+    `names` decides from the records of all attempts whether the server named the fault. None: the server reported a hang
+    without a rank that is responsible, or listed no slow rank.
     """
 
     name: str
     what: str
     """The fault, as a sentence."""
     expected: str
-    """What Muster shall name, as a phrase."""
+    """What Muster must report, as a phrase."""
     names: Callable[[Run, Attempts], bool | None]
     act: Callable[[Run], None] | None = None
-    """Acts from outside when the rank VICTIM has reached its step. Runs on a thread of its own."""
+    """Runs on a thread of its own once the file `struck` exists. Injects a fault from outside, or removes an earlier one."""
     prepare: Callable[[Run], None] | None = None
     """Is called before the program starts."""
     recovers: bool = True
@@ -67,22 +67,27 @@ def rank_with(text: str, rank: int = VICTIM) -> Callable[[Run, Attempts], bool]:
     return names
 
 
-def hang_of(evidence: str, line: str = "") -> Callable[[Run, Attempts], bool | None]:
+def hang_of(evidence: str, line: str = "", undecided: bool = False) -> Callable[[Run, Attempts], bool | None]:
+    """The rank VICTIM hangs, with one of the space-separated kinds of evidence, at a line that contains `line`.
+
+    Args:
+        undecided: A hang without a rank that is responsible is accepted.
+    """
     def names(run: Run, attempts: Attempts) -> bool | None:
         hang = first(attempts).get("hang") or {}
         if hang and hang.get("rank") is None:
-            return None
+            return None if undecided else False
         return hang.get("rank") == VICTIM and hang.get("evidence") in evidence.split() and line in str(hang.get("line", ""))
     return names
 
 
 def hang_at(line: str) -> Callable[[Run, Attempts], bool | None]:
-    """The rank hangs in this line, as its stack, a barrier or a collective operation shows."""
+    """The rank VICTIM hangs in the function `line`, as its stack, a barrier or a collective operation shows."""
     return hang_of("STACK BARRIER COLLECTIVE", line)
 
 
 def early_exit(run: Run, attempts: Attempts) -> bool:
-    """The rank VICTIM is the cause, or the text says that it had exited before."""
+    """The rank VICTIM is the cause, or is named in the text as having exited before."""
     cause = first(attempts)
     return cause.get("rank") == VICTIM or f"rank {VICTIM} on " in cause.get("text", "").partition("; ")[2]
 
@@ -96,15 +101,18 @@ def worker_named(*ends: str) -> Callable[[Run, Attempts], bool]:
 
 
 def nothing_to_name(run: Run, attempts: Attempts) -> bool:
-    """No attempt failed, so that no cause must be reported."""
+    """There was one attempt, and no cause was recorded."""
     return len(attempts) == 1 and not first(attempts)
 
 
-def slow_rank(run: Run, attempts: Attempts) -> bool | None:
-    """The rank VICTIM was listed as slow, and no other host."""
-    if not run.slow:
-        return None
+def slow_rank(run: Run, attempts: Attempts) -> bool:
+    """The rank VICTIM was listed as slow, and no rank of another host was."""
     return VICTIM in run.slow and run.slow <= run.ranks_of_victims_host
+
+
+def slow_host(run: Run, attempts: Attempts) -> bool | None:
+    """A rank of the victim's host was listed as slow, and no rank of another host was. None: no rank was listed."""
+    return run.slow <= run.ranks_of_victims_host if run.slow else None
 
 
 def kill_host(run: Run) -> None:
@@ -220,28 +228,30 @@ def free_port_later(run: Run) -> None:
 
 
 KINDS = [
-    Kind("exit-1", "A rank exits with status 1.", "the rank, exit status and last line", rank_with("the batch is empty")),
+    Kind("exit-1", "A rank exits with status 1.", "the rank and its last line", rank_with("the batch is empty")),
     Kind("exception", "A rank raises an exception.", "the rank and the exception", rank_with("the loss is not finite")),
-    Kind("sigkill", "A rank is killed by SIGKILL.", "the rank and SIGKILL", rank_with("signal 9,")),
-    Kind("sigterm", "A rank is killed by SIGTERM.", "the rank and SIGTERM", rank_with("signal 15")),
-    Kind("abort", "A rank aborts.", "the rank and SIGABRT", rank_with("signal 6")),
-    Kind("segfault", "A rank accesses invalid memory.", "the rank and SIGSEGV", rank_with("signal 11")),
+    Kind("sigkill", "A rank is killed by SIGKILL.", "the rank and signal 9 (SIGKILL)", rank_with("signal 9,")),
+    Kind("sigterm", "A rank is killed by SIGTERM.", "the rank and signal 15 (SIGTERM)", rank_with("signal 15")),
+    Kind("abort", "A rank aborts.", "the rank and signal 6 (SIGABRT)", rank_with("signal 6")),
+    Kind("segfault", "A rank accesses invalid memory.", "the rank and signal 11 (SIGSEGV)", rank_with("signal 11")),
     Kind("out-of-memory", "The kernel kills a rank because the cgroup of its host has no memory left.", "the rank and exhausted memory",
          rank_with("memory was exhausted"), prepare=limit_memory),
     Kind("sigstop", "A rank is stopped by SIGSTOP.", "the rank, as stopped", hang_of("STOPPED")),
     Kind("loop-in-python", "A rank loops forever in Python code.", "the rank and the line", hang_at("loop_in_python")),
     Kind("loop-in-c", "A rank loops forever in C code that holds the GIL.", "the rank and the Python line", hang_at("loop_in_c")),
     Kind("lock-deadlock", "A rank waits for a lock that it holds.", "the rank and the line", hang_at("lock_twice")),
-    Kind("no-input", "A rank waits for input that never comes.", "the rank and the line", hang_at("read_without_writer")),
+    Kind("no-input", "A rank waits for input that never arrives.", "the rank and the line", hang_at("read_without_writer")),
     Kind("collective-deadlock", "A rank enters a collective operation that the others do not enter.",
-         "the rank, or undecided", hang_at("")),
-    Kind("leaves-barrier", "A rank exits with status 0 before a barrier that the others wait at.", "the rank",
+         "the rank, or undecided",
+         hang_of("STACK BARRIER COLLECTIVE", undecided=True)),
+    Kind("leaves-barrier", "A rank exits with status 0 before a barrier at which the others wait.",
+         "the rank, as the cause or as having exited before",
          early_exit),
     Kind("slow-cpu", "A CPU quota slows a rank down.", "the slow rank", slow_rank, act=limit_cpu, attempts=(1, 1), steps=150),
-    Kind("slow-link", "The network link of a host is slow.", "ranks of the host, or undecided", slow_rank, act=slow_link,
+    Kind("slow-link", "The network link of a host is slow.", "ranks of the host, or undecided", slow_host, act=slow_link,
          attempts=(1, 1), steps=60),
-    Kind("cut-link", "A host loses its network in both directions.", "the worker on the host", worker_named("LOST"), act=cut),
-    Kind("half-open-link", "A host's packets are dropped, but it receives packets.", "the worker on the host",
+    Kind("cut-link", "For 12 s, all packets from and to a host are dropped.", "the worker on the host", worker_named("LOST"), act=cut),
+    Kind("half-open-link", "For 12 s, all packets from a host are dropped; it still receives packets.", "the worker on the host",
          worker_named("LOST"), act=cut_one_way),
     Kind("lost-host", "All processes of a host are killed.", "the worker on the host", worker_named("LOST"), act=kill_host),
     Kind("lost-server", "The server is killed and restarts.", "nothing: the program continues", nothing_to_name,
@@ -252,13 +262,13 @@ KINDS = [
          act=leave),
     Kind("disk-full", "The disk of the checkpoints is full.", "rank 0 and the error of the disk",
          rank_with("No space left on device", 0), act=free_disk_later, prepare=small_disk, attempts=(2, 3)),
-    Kind("damaged-checkpoint", "A checkpoint is damaged, and a rank is killed.", "the rank and SIGKILL", rank_with("signal 9,")),
-    Kind("clock-jump", "The server's clock jumps by an hour and by a day.", "nothing: the program continues",
+    Kind("damaged-checkpoint", "A checkpoint is damaged, and a rank is killed.", "the rank and signal 9 (SIGKILL)", rank_with("signal 9,")),
+    Kind("clock-jump", "The server's clock is set an hour ahead, then a day behind, then correctly.", "nothing: the program continues",
          nothing_to_name, act=jump_clock, attempts=(1, 1), steps=60),
     Kind("port-in-use", "A port that a rank needs is in use.", "the rank and the error", rank_with("Address already in use"),
          act=free_port_later, prepare=occupy_port, attempts=(2, 4)),
     Kind("dns-failure", "A host name cannot be resolved.", "the rank and the error", rank_with("gaierror")),
-    Kind("broken-environment", "A package is missing on a host.", "the rank and the missing package",
+    Kind("broken-environment", "A rank imports a package that is not installed on any host.", "the rank and the missing package",
          rank_with("package_that_is_not_installed"), recovers=False, attempts=(4, 4)),
     Kind("wrong-rank-count", "The program is started with 3 ranks instead of 4.", "the message of the program",
          lambda run, attempts: any("divided into 4 parts" in line for line in [*first(attempts).get("stderr", []), ""]),

@@ -1,5 +1,6 @@
-"""Faults that a rank inflicts on itself: once, at one step, in the rank VICTIM. The file `struck` in the shared folder
-contains the time of the fault. Faults that act from outside wait for this file (see faults.py)."""
+"""Faults that ranks inflict on themselves. `at_start` contains faults before the first step; `before_step` contains faults that
+occur once, in the rank VICTIM. The file `struck` in the shared folder contains the time of the fault. Faults from outside begin
+when this file exists (see faults.py)."""
 from __future__ import annotations
 
 import ctypes
@@ -61,7 +62,7 @@ def before_step(fault: str, folder: pathlib.Path, step: int, ranks: Ranks) -> No
 
 
 def work(fault: str, folder: pathlib.Path, rank: int, seconds: float) -> None:
-    """The work of a step."""
+    """Does the work of a step: sleeps, or uses the CPU for slow-cpu."""
     if fault != "slow-cpu":
         time.sleep(seconds)
         return

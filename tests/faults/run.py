@@ -47,7 +47,7 @@ class Result:
     verdict: str = "unexpected"
     """`expected` or `unexpected`."""
     named: str = "no"
-    """`yes`, `no`, `undecided` (the server reports that it cannot decide)."""
+    """`yes`, `no`, or `undecided` (see Kind.names)."""
     seconds_to_name: float = -1.0
     """From the fault until the server reported its cause; -1 if it did not, or if there is nothing to report."""
     seconds_to_next_step: float = -1.0
@@ -88,7 +88,7 @@ class Run:
             self.workers.append(Process(f"worker-{n}", command, folder, network, host, environment))
         self.python = words.torch_python if framework == "torch" else words.python
 
-    # What kinds of faults use.
+    # Methods that the kinds of faults call.
 
     def at_end(self, ending: Callable[[], Any]) -> None:
         self._endings.append(ending)
@@ -162,7 +162,7 @@ class Run:
         raise TimeoutError(f"the workers did not connect; see {self.folder}")
 
     def _watch(self, result: Result) -> None:
-        """Follows the program until it has ended, and lets the fault act when the rank has reached its step."""
+        """Follows the program until it has ended. Starts `act` once the file `struck` exists."""
         end = time.monotonic() + RUN_LIMIT
         acting: threading.Thread | None = None
         struck: float | None = None
@@ -263,8 +263,8 @@ def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Returns the catalogue as a Markdown table: a line for each kind and framework."""
-    lines = ["| kind | framework | runs | as expected | named | undecided | seconds to name | seconds to the next step | exact |",
+    """Returns all results as a Markdown table, with medians of the times: a line for each kind and framework."""
+    lines = ["| kind | framework | runs | as expected | named | undecided | seconds to the report | seconds to the next step | exact |",
              "|---|---|---|---|---|---|---|---|---|"]
     for kind in KINDS:
         for framework in FRAMEWORKS:
@@ -279,7 +279,7 @@ def table(rows: list[dict[str, str]]) -> str:
             lines.append(f"| {kind.name} | {framework} | {len(own)} | {sum(row['verdict'] == 'expected' for row in own)} | "
                          f"{sum(row['named'] == 'yes' for row in own)} | {sum(row['named'] == 'undecided' for row in own)} | "
                          f"{median('seconds_to_name')} | {median('seconds_to_next_step')} | "
-                         f"{'refused' if exact is None else exact} |")
+                         f"{'-' if exact is None else exact} |")
     return "\n".join(lines)
 
 

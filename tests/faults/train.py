@@ -1,12 +1,12 @@
 """A training program for the fault catalogue. Its ranks add up their gradients in each step, save a checkpoint after every
-fifth step, and continue from the newest checkpoint that is whole. Run as a script:
+fifth step, and continue from the newest undamaged checkpoint. Run as a script:
 
     train.py FRAMEWORK FOLDER FAULT
 
 Args:
     FRAMEWORK: plain (ranks exchange gradients through the coordination service), jax or torch.
     FOLDER: a folder that all ranks share.
-    FAULT: the name of a fault of faults.py that the rank inflicts on itself; other names change nothing.
+    FAULT: the kind of fault, or none. For faults from outside, the rank VICTIM only writes the file `struck`.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEP_SECONDS = 0.05
 SIZE = 64
 RATE = 0.125
 LIMIT = 600.0
-"""Seconds that a rank waits for the others. Only the hang detector ends such a wait in time."""
+"""Seconds that a rank waits for the others. Longer than a run, so that only hang detection ends the wait."""
 
 
 class Ranks(Protocol):
@@ -137,7 +137,7 @@ class Jax:
 
 
 def newest_checkpoint(folder: pathlib.Path) -> tuple[int, numpy.ndarray]:
-    """Returns step and weights of the newest checkpoint that is whole; the initial weights if there is none."""
+    """Returns step and weights of the newest undamaged checkpoint; the initial weights if there is none."""
     for path in sorted(folder.glob("checkpoint-*"), reverse=True):
         digest, content = path.read_bytes()[:32], path.read_bytes()[32:]
         if hashlib.sha256(content).digest() == digest:

@@ -9,7 +9,7 @@ namespace fuzz {
 /// Aborts with `promise` if it does not hold, which the fuzzer reports with its input.
 inline void require(bool holds, char const* promise) {
   if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", promise);
+  std::fprintf(stderr, "property violated: %s\n", promise);
   std::abort();
 }
 

@@ -33,7 +33,7 @@ SIMULATORS = ("simulate", "coordination_simulate", "event_fuzz")
 
 
 class BadMutant(Exception):
-    """A mutant cannot be applied. The message names the mutant and the reason."""
+    """The mutants cannot be tested. The message contains the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Mutant:
 
     @property
     def digest(self) -> str:
-        """A digest of the change and of its tests: another digest means that an earlier result says nothing."""
-        return hashlib.sha256(repr(dataclasses.astuple(self)[1:]).encode()).hexdigest()[:12]
+        """A digest of the change and of its tests, without its description: if it differs, earlier results do not apply."""
+        return hashlib.sha256(repr((self.file, self.find, self.replace, self.tests, self.simulators, self.store)).encode()).hexdigest()[:12]
 
 
 def load(folder: pathlib.Path = HERE / "mutants") -> list[Mutant]:
@@ -110,7 +110,7 @@ def with_mutants(text: str, of_file: list[Mutant]) -> str:
 
 
 def check(all_mutants: list[Mutant], root: pathlib.Path = ROOT) -> None:
-    """Raises BadMutant if a mutant cannot be applied to the tree, or if one of its tests does not exist."""
+    """Raises BadMutant if a mutant cannot be applied to the tree, or if one of its test programs or test files does not exist."""
     programs = set(re.findall(r"muster_(?:program_)?test\((\w+)", "".join(p.read_text() for p in root.glob("tests/**/CMakeLists.txt"))))
     for file, of_file in by_file(all_mutants).items():
         if not (root / file).is_file():

@@ -52,7 +52,7 @@ class Result:
     digest: str
     commit: str
     stage: str
-    """`unit`, `simulation` or `robustness`; `none` if no stage noticed the mutant."""
+    """`unit`, `simulation` or `robustness`; `none` if no stage noticed the mutant, and `none until STAGE` if not all stages ran."""
     noticed_by: str
     seconds: float
 
@@ -155,7 +155,8 @@ def test(m: Mutant, commit: str, baseline: Baseline, names: Sequence[str]) -> Re
                 noticed = run(command, m.number)
             if noticed:
                 return Result(m.name, m.digest, commit, stage, noticed, time.monotonic() - begun)
-    return Result(m.name, m.digest, commit, "none", "", time.monotonic() - begun)
+    last = names[-1] if names else STAGES[-1]
+    return Result(m.name, m.digest, commit, "none" if last == STAGES[-1] else f"none until {last}", "", time.monotonic() - begun)
 
 
 def commit_of_tree() -> str:
@@ -193,7 +194,7 @@ def report(results: list[Result], count: int) -> int:
     print()
     for stage, name in (("unit", "unit tests"), ("simulation", "simulators"), ("robustness", "robustness run")):
         print(f"noticed by {name}: {len(by_stage.get(stage, []))}")
-    survived = by_stage.get("none", [])
+    survived = [result for result in results if not result.noticed_by]
     for result in survived:
         print(f"no test noticed: {result.mutant}")
     print(f"{len(results) - len(survived)} passed, {len(survived)} failed" +
@@ -256,7 +257,7 @@ def run_all(words: argparse.Namespace, all_mutants: list[Mutant], chosen: list[M
     waiting = []
     for m in chosen:
         earlier = known.get((m.name, m.digest, commit))
-        if earlier:
+        if earlier and not earlier.stage.startswith("none until"):
             note(earlier)
         else:
             waiting.append(m)
@@ -267,11 +268,11 @@ def run_all(words: argparse.Namespace, all_mutants: list[Mutant], chosen: list[M
         of_cpp = [threads.submit(test, m, commit, baseline, cheap) for m in waiting if not m.is_python]
         for done in concurrent.futures.as_completed(of_cpp):
             result = done.result()
-            if result.stage == "none" and last:
+            if not result.noticed_by and last:
                 unnoticed.add(result.mutant)
             else:
                 note_new(result)
-    for m in waiting:  # one at a time: real servers need the cores for themselves, and Python mutants change one copy
+    for m in waiting:  # one at a time: robustness runs need all cores, and Python mutants change one copy
         if m.is_python or m.name in unnoticed:
             note_new(test(m, commit, baseline, names if m.is_python else last))
     shutil.rmtree(TREE / "build" / "robustness", ignore_errors=True)

@@ -77,7 +77,7 @@ def the_page_of_results_contains_each_part():
     with tempfile.TemporaryDirectory() as folder:
         for name, text in {
                 "nightly": "part\tcommit\tseed\tcommand\toutcome\tseconds\tcount\tfaults\n"
-                           "asan\tc1\t\tscripts/test <x>\tFAILED\t60\t5000\t\nasan\tc2\t\tscripts/test\tpassed\t61\t5001\t\n",
+                           "asan\tc1\t\tscripts/test <x>\tFAILED\t60\t5000\t\nasan\tc2\t\tscripts/test <x>\tpassed\t61\t5001\t\n",
                 "mutation": "mutant\tdigest\tcommit\tstage\tnoticed_by\tseconds\nm1\td\tc2\tunit\tA.b\t1.0\nm2\td\tc2\tnone\t\t9.0\n",
                 "faults": "kind\tframework\tcommit\tverdict\tnamed\tseconds_to_name\tseconds_to_next_step\texact\tattempts\ttext\n"
                           "sigkill\tjax\tc2\texpected\tyes\t0.5\t2.5\tyes\t2\t\n"}.items():
