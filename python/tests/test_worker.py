@@ -23,6 +23,8 @@ from muster.worker.held import Held
 from muster.worker.home import Home
 from muster.worker.link import ThreadLink
 from muster.worker.options import WorkerOptions
+from muster.worker.untaken import Untaken
+from proxies import Proxy
 
 MakeCluster = Callable[..., Cluster]
 
@@ -310,6 +312,28 @@ def test_worker_pauses_once_for_all_addresses(make_cluster: MakeCluster) -> None
     until(lambda: attachment._welcomed, "it is attached")
     attachment.leave()
     running.join(20)
+
+
+def test_closures_that_waited_for_acknowledgements_run_after_the_stream_broke(make_cluster: MakeCluster,
+                                                                              monkeypatch: Any) -> None:
+    cluster = make_cluster()
+    proxy = Proxy(cluster.server.grpc)
+    is_full = True
+    monkeypatch.setattr(Untaken, "full", property(lambda _: is_full))
+    attachment = Attachment(0, WorkerOptions([proxy.address], backoff_min=0.01), lambda _, on_message: ThreadLink(
+        FunctionTable({"seven": lambda: 7}, True), 1, os.getpid(), on_message, 64, Home(())))
+    running = threading.Thread(target=attachment.run, daemon=True)
+    running.start()
+    try:
+        value = cluster.coordinator().submit("seven")
+        until(lambda: any(message.closure for _, message, _ in list(attachment._parked)), "the closure waits")
+        is_full = False
+        proxy.reset()
+        assert value.fetch(20) == 7
+    finally:
+        attachment.leave()
+        running.join(20)
+        proxy.close()
 
 
 def test_worker_reads_several_addresses_from_the_environment(make_cluster: MakeCluster) -> None:

@@ -191,10 +191,14 @@ class Attachment:
                 self._out = self._call = None
             out.close()
             channel.close()
-            with self._lock:
-                while self._parked:
-                    self._held.never_begun(self._parked.popleft()[1])
+            self._forget_parked()
             self._drop_unstarted()
+
+    def _forget_parked(self) -> None:
+        """Forgets received messages that no process has received: the server sends their closures again."""
+        with self._lock:
+            while self._parked:
+                self._held.never_begun(self._parked.popleft()[1])
 
     def _cancel_unwelcome(self, call: Any) -> None:
         with self._lock:
