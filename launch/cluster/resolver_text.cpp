@@ -83,10 +83,3 @@ std::optional<int> parse_count(std::string_view text, int most) {
 }
 
 }  // namespace muster::cluster
-
-namespace muster {
-
-cluster_error::cluster_error(code c, std::string const& line)
-    : std::runtime_error(cluster::printable(line)), code_(c) {}
-
-}  // namespace muster
