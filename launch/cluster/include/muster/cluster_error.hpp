@@ -17,7 +17,7 @@ class cluster_error : public std::runtime_error {
     unreachable,  // no answer, an incomplete answer, or a timeout
   };
 
-  /// Control characters in `line`, which can come from an answer, are replaced by \xNN.
+  /// Replaces control characters in `line`, which can come from an answer, by hexadecimal escapes.
   cluster_error(code c, std::string const& line);
   code kind() const noexcept { return code_; }
   /// Returns whether a retry can succeed.
