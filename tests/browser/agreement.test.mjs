@@ -72,18 +72,20 @@ test('finding who waits at a barrier and who is missing takes one click', async 
   await passed.locator('[data-testid="last-to-arrive"]').filter({ hasText: /worker:1 [\d.]+ m?s? ?\S* after the first/ }).waitFor();
 });
 
+// The barrier waits until all tests have ended: a page that asks for it just then would get 404.
+const stop = new AbortController();
+after(() => stop.abort());
+
 test('a barrier of many members shows one line a host', async () => {
-  const stop = new AbortController();
   const at = (task) => fetch(`${cluster.url}/api/v1/clusters/large/barriers/wide/wait?task=worker:${task}&timeout=60s`, { method: 'POST', signal: stop.signal }).catch(() => {});
-  const waits = [at(0), at(7)];
+  void at(0);
+  void at(7);
   await cluster.arrived('large', 'wide', 2);
   const seen = await visitor('/agreement?cluster=large');
   await seen.at('host-dot').first().waitFor();
   assert.equal(await row(seen, 'wide').locator('[data-testid="dot"]').count(), 0);
   assert.match(await seen.at('host-dot').first().innerText(), new RegExp(`2 of ${MANY}`));
   await row(seen, 'wide').filter({ hasText: `2 of ${MANY} arrived, worker:1, worker:2, worker:3 and 75 more missing` }).waitFor();
-  stop.abort();
-  await Promise.all(waits);
 });
 
 test('on a phone no barrier is cut or scrolls sideways', async () => {

@@ -213,7 +213,7 @@ pages['/agreement?cluster=train'] = async (r) => {
     r.since(`${b.id}: ended`, age?.replace(/^.*?(?=\d[\d.]* (?:ms|s)$|\d+m )/, '') ?? text, b.ended_ms);
     r.lasts(`${b.id}: took`, took ?? text, b.ended_ms - b.started_ms);
     const late = stragglers.barriers.find(({ id }) => id === b.id);
-    if (late) r.lasts(`${b.id}: last to arrive`, /(\S+ \S+) after the first/.exec(text)?.[1] ?? text, late.spread_ms);
+    if (late) r.lasts(`${b.id}: last to arrive`, /((?:< )?\S+ \S+) after the first/.exec(text)?.[1] ?? text, late.spread_ms);
   }
   r.same('barriers of the script', barriers.length, MODEL.barriers + 1); // and the one at which agents register
 };
