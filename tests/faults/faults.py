@@ -1,4 +1,4 @@
-"""The kinds of faults of the catalogue: what they do, and what is expected of Muster."""
+"""The kinds of faults of the catalogue: their effects, and the reports that Muster must give."""
 from __future__ import annotations
 
 import dataclasses

@@ -137,7 +137,7 @@ class Jax:
 
 
 def newest_checkpoint(folder: pathlib.Path) -> tuple[int, numpy.ndarray]:
-    """Returns step and weights of the newest undamaged checkpoint; the initial weights if there is none."""
+    """Returns step and weights of the newest undamaged checkpoint. Without a checkpoint, returns 0 and the initial weights."""
     for path in sorted(folder.glob("checkpoint-*"), reverse=True):
         digest, content = path.read_bytes()[:32], path.read_bytes()[32:]
         if hashlib.sha256(content).digest() == digest:

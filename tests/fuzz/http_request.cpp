@@ -57,7 +57,7 @@ using request_parser = http::request_parser<http::buffer_body>;
 constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr int requests_max = 32;
 
-// What a client sends. Each read returns at most `most` bytes.
+// The bytes of a client. Each read returns at most `most` bytes.
 class memory_stream {
  public:
   memory_stream(std::string_view bytes, std::size_t most) : rest_(bytes), most_(most) {}

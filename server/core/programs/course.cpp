@@ -131,10 +131,8 @@ void course::blame_lost_worker(program& p, time_point now) {
   about.cause = cause;
   if (p.goal == goal::again) --p.counted_restarts;
   if (p.goal == goal::fail) p.goal = goal::again;
-  if (p.goal == goal::again) {
-    p.cause = std::move(cause);
-    enter(p, program_state::restarting);
-  }
+  if (p.goal == goal::again) p.cause = std::move(cause);
+  enter(p, p.goal == goal::again ? program_state::restarting : p.state);
 }
 
 // Lost machines do not count towards max_restarts.
