@@ -56,6 +56,7 @@ struct late_barrier {
   time_point since{};
   duration usual{};  // usual time between the first and last arrival; 0 if unknown
   std::vector<std::uint32_t> missing{};
+  bool is_shutdown = false;  // whether ranks arrive at this barrier when they disconnect
 };
 
 struct look {
@@ -135,6 +136,13 @@ class hang_watch {
   /// Returns the ranks in `among` outside any collective operation, if other ranks are in a
   /// collective operation.
   ranks outside_collective(ranks const& among) const;
+  /// Returns whether the majority of the ranks is absent from the barrier and waits for the ranks
+  /// at the barrier: the absent ranks are in a collective operation, or wait at one line while
+  /// others are at the shutdown barrier. For example, a rank of JAX that raises an exception waits
+  /// at the shutdown barrier before it exits.
+  /// @param odd the result of odd_ones()
+  bool wait_for_those_at(late_barrier const& b, ranks const& absent,
+                         std::optional<ranks> const& odd) const;
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
   std::string line_of_rank(std::uint32_t rank) const;

@@ -75,6 +75,16 @@ hang_watch::ranks hang_watch::outside_collective(ranks const& among) const {
   return some_wait ? outside : ranks();
 }
 
+bool hang_watch::wait_for_those_at(late_barrier const& b, ranks const& absent,
+                                   std::optional<ranks> const& odd) const {
+  return 2 * absent.size() > alive().size() &&
+         std::all_of(absent.begin(), absent.end(), [&](auto r) {
+           auto const& w = ranks_[r];
+           bool const alike = odd && !is_in(*odd, r) && waits_for_others(w.process);
+           return !collective_of(w.stack).empty() || (b.is_shutdown && alike);
+         });
+}
+
 std::string hang_watch::two_lines(ranks const& of) const {
   std::vector<std::string> found;
   std::string text;
@@ -136,7 +146,12 @@ core::hang hang_watch::judged(suspicion const& s) const {
     h.barrier = b->id;
     if (b->missing.front() < ranks_.size() && blame_single_rank(h, barrier, b->missing)) return h;
     auto const absent = only([&](auto r) { return is_in(b->missing, r); });
-    if (!absent.empty()) among = absent;
+    if (wait_for_those_at(*b, absent, known)) {
+      h.barrier.clear();
+      among = only([&](auto r) { return !is_in(absent, r); });
+    } else if (!absent.empty()) {
+      among = absent;
+    }
   }
   bool const all_step = std::all_of(those.begin(), those.end(),
                                     [&](auto r) { return ranks_[r].last.step.has_value(); });

@@ -46,6 +46,7 @@ constexpr known_frame known_frames[] = {
     {"JAX", "/jax/_src/distributed.py", "initialize"},
     {"JAX", "/jax/_src/distributed.py", "shutdown"},
     {"JAX", "/jax/_src/interpreters/pxla.py", "__call__"},
+    {"JAX", "/jax/_src/pmap.py", "wrapped"},
     {"JAX", "/jax/_src/array.py", "_value"},
     {"JAX", "/jax/_src/array.py", "block_until_ready"},
     {"JAX", "/jax/_src/api.py", "block_until_ready"},

@@ -61,6 +61,12 @@ constexpr taken_stack taken_stacks[] = {
   File "/venv/lib/python3.12/site-packages/jax/_src/traceback_util.py", line 194 in reraise_with_filtered_traceback
   File "/srv/j.py", line 24 in <module>
 )"},
+    {"JAX", "jax 0.10.2, pmap",
+     R"(Current thread (most recent call first):
+  File "/venv/lib/python3.11/site-packages/jax/_src/pmap.py", line 319 in wrapped
+  File "/srv/j.py", line 27 in sum
+  File "/srv/j.py", line 31 in <module>
+)"},
     {"JAX", "jax 0.12.0.1, initialize",
      R"(Current thread (most recent call first):
   File "/venv/lib/python3.12/site-packages/jax/_src/distributed.py", line 212 in initialize
@@ -171,6 +177,70 @@ TEST(hang_watch, does_not_name_the_only_rank_that_waits_in_a_collective) {
   p.ranks[2].line = in_all_reduce;
   ASSERT_EQ(p.run(10min), hang_change::found);
   EXPECT_EQ(p.named(), -1);
+}
+
+constexpr char const* in_shutdown =
+    "\"/venv/lib/python3.11/site-packages/jax/_src/distributed.py\", line 199 in shutdown";
+
+TEST(hang_watch, names_the_rank_at_a_barrier_if_all_absent_ranks_wait_in_a_collective) {
+  model_program p(4, 2s);
+  for (auto& r : p.ranks) r.line = in_allgather;
+  p.ranks[2].line = in_shutdown;
+  p.barriers = {{"shutdown", p.now, {}, {0, 1, 3}}};
+  ASSERT_EQ(p.run(10min), hang_change::found);
+  EXPECT_EQ(p.named(), 2);
+  EXPECT_EQ(p.by(), hang_evidence::stack);
+  EXPECT_EQ(p.watch.found()->barrier, "");
+}
+
+// A compiled function of JAX has no frame of its own.
+TEST(hang_watch, names_the_rank_at_the_shutdown_barrier_if_all_others_wait_at_one_line) {
+  for (bool const is_shutdown : {true, false}) {
+    model_program p(4, 2s);
+    p.ranks[2].line = in_shutdown;
+    p.barriers = {{"shutdown", p.now, {}, {0, 1, 3}, is_shutdown}};
+    ASSERT_EQ(p.run(10min), hang_change::found);
+    EXPECT_EQ(p.named(), is_shutdown ? 2 : -1);
+  }
+}
+
+TEST(hang_watch, names_no_rank_at_the_shutdown_barrier_while_another_rank_differs) {
+  model_program p(4, 2s);
+  p.ranks[1].line = "\"train.py\", line 12 in load";
+  p.ranks[2].line = in_shutdown;
+  p.barriers = {{"shutdown", p.now, {}, {0, 1, 3}, true}};
+  ASSERT_EQ(p.run(10min), hang_change::found);
+  EXPECT_NE(p.named(), 2);
+}
+
+TEST(hang_watch, names_no_rank_at_the_shutdown_barrier_while_all_others_sleep) {
+  model_program p(4, 2s);
+  for (auto& r : p.ranks) r.in_kernel_at = "hrtimer_nanosleep";
+  p.ranks[2].in_kernel_at = "futex_wait";
+  p.ranks[2].line = in_shutdown;
+  p.barriers = {{"shutdown", p.now, {}, {0, 1, 3}, true}};
+  ASSERT_EQ(p.run(10min), hang_change::found);
+  EXPECT_NE(p.named(), 2);
+}
+
+TEST(hang_watch, names_none_if_half_of_the_ranks_wait_at_a_barrier_and_half_in_a_collective) {
+  model_program p(4, 2s);
+  p.ranks[0].line = p.ranks[1].line = in_allgather;
+  p.ranks[2].line = p.ranks[3].line = in_shutdown;
+  p.barriers = {{"shutdown", p.now, {}, {0, 1}}};
+  ASSERT_EQ(p.run(10min), hang_change::found);
+  EXPECT_EQ(p.named(), -1);
+}
+
+// The rank outside of a collective operation keeps the barrier and the collective waiting.
+TEST(hang_watch, names_the_absent_rank_outside_of_collectives_despite_a_barrier) {
+  model_program p(4, 2s);
+  for (auto& r : p.ranks) r.line = in_allgather;
+  p.ranks[1].line = "\"train.py\", line 12 in load";
+  p.ranks[2].line = in_shutdown;
+  p.barriers = {{"shutdown", p.now, {}, {0, 1, 3}}};
+  ASSERT_EQ(p.run(10min), hang_change::found);
+  EXPECT_EQ(p.named(), 1);
 }
 
 TEST(hang_watch, with_all_ranks_in_collectives_names_none_and_shows_two_lines) {

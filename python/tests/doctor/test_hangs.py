@@ -129,6 +129,25 @@ def test_hanging_program_restarts_with_on_hang_restart(url: str, tmp_path: pathl
     assert first["cause"]["hang"]["evidence"] == "STACK" and "in stuck" in first["cause"]["hang"]["line"]
 
 
+def test_failed_rank_that_waits_in_shutdown_is_named_with_its_output(url: str) -> None:
+    """As with JAX, the failed rank disconnects from the coordination service before it exits."""
+    script = ("import atexit, os, socket, muster\n"
+              "a = muster.Agent()\n"
+              "a.connect(60)\n"
+              "near, far = socket.socketpair()\n"
+              "if os.environ['MUSTER_ATTEMPT'] == '1':\n"
+              "    if os.environ['RANK'] == '2':\n"
+              "        atexit.register(a.shutdown, 600)\n"
+              "        raise ValueError('the loss is not finite')\n"
+              "    near.recv(1)\n")
+    p = muster.launch(python(script), tasks=4, on_hang="restart", hang_after=AFTER, max_restarts=1,
+                      env={"PYTHONPATH": str(HERE.parent)})
+    p.wait(DEADLINE)
+    cause = p.attempts()[0]["cause"]
+    assert (cause["kind"], cause["rank"], cause["hang"]["evidence"]) == ("HANG", 2, "STACK"), cause
+    assert any("the loss is not finite" in line for line in cause["stderr"]), cause
+
+
 def test_hanging_program_fails_with_on_hang_abort_and_names_the_line(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "sleep", on_hang="abort", max_restarts=3)
     with pytest.raises(muster.ProgramFailedError, match="rank 1 on .* blocks the others: .*ranks_that_meet.py:.* in hang") as e:

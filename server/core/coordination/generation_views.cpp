@@ -101,6 +101,7 @@ void generation_views::add_waits(std::vector<agent_view>& views, std::size_t aft
 barrier_view generation_views::view_of(coordination::barrier const& b, bool with_tasks) const {
   barrier_view v;
   v.id = b.id;
+  v.purpose = b.purpose;
   v.counter = b.counter;
   v.state = b.running  ? barrier_state::running
             : b.result ? barrier_state::failed

@@ -93,11 +93,15 @@ void note_earlier_exit(program_cause& c, rank_view const& left, time_point now) 
       "; " + name_of(left) + " had exited with status 0 " + seconds(now - left.ended) + " before";
 }
 
-// The rank may already have been asked to end, so the signal may come from Muster.
+// The rank may already have been asked to end, so a signal may come from Muster. A rank that hangs
+// was asked in any case.
 void note_end(program_cause& c, rank_end const& how) {
-  if (how.signal != 0 || how.exit_status == 0) return;
-  c.exit_status = how.exit_status;
-  c.stderr_lines = how.stderr_lines;
+  if (c.kind == cause_kind::hang) {
+    c.stderr_lines = how.stderr_lines;
+  } else if (how.signal == 0 && how.exit_status != 0) {
+    c.exit_status = how.exit_status;
+    c.stderr_lines = how.stderr_lines;
+  }
 }
 
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,

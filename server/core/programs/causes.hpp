@@ -18,7 +18,8 @@ void note_earlier_exit(program_cause& c, rank_view const& left, time_point now);
 /// Returns the cause for a rank `r` that ended after a reported failure of `failed`.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
-/// Adds the rank's exit status and output to the cause, unless a signal ended the rank.
+/// Adds the rank's exit status and output to the cause, unless a signal ended the rank. If the rank
+/// was stopped because it hung, only its output is added.
 void note_end(program_cause& c, rank_end const& how);
 
 program_cause cause_of(hang const& what);

@@ -77,10 +77,12 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
   if (p.now.alive == 0) close(p, now);
 }
 
-// A failed rank may end after the ranks to which the coordination service reported its failure.
+// A rank that hangs, or whose failure the coordination service reported, ends after it became the
+// cause.
 void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how) {
   for (auto* cause : {&p.cause, &p.now.about.cause})
-    if (*cause && (*cause)->kind == cause_kind::coordination && (*cause)->rank == rank)
+    if (*cause && (*cause)->rank == rank &&
+        ((*cause)->kind == cause_kind::coordination || (*cause)->kind == cause_kind::hang))
       note_end(**cause, how);
 }
 

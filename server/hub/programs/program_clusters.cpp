@@ -271,7 +271,8 @@ void program_clusters::inspect(core::program_id program, std::vector<std::uint32
     add(b.arrived_count);
     auto const whole = b.arrived_count > 0 ? views.barrier(b.id) : std::nullopt;
     if (!whole) continue;
-    doctor::late_barrier one{b.id, b.started, {}, {}};
+    doctor::late_barrier one{b.id, b.started, {}, {}, {}};
+    one.is_shutdown = b.purpose == coordination::barrier_purpose::shutdown;
     for (auto const& m : whole->missing)
       if (m.task < ranks.size()) one.missing.push_back(ranks[m.task]);
     if (late) one.usual = usual_spread(*late, b.id);

@@ -176,6 +176,20 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(b.state(p), program_state::failed);
 }
 
+// A rank of JAX that has raised an exception waits in JAX's shutdown, and its output contains the
+// exception.
+TEST_F(hangs_of_programs, cause_contains_the_output_of_the_named_rank_only) {
+  begin(hang_policy::restart, 1);
+  hang_in(1);
+  b.report(w, {}, {{.name = {p, 1, 0}, .signal = 15, .stderr_lines = {"of another rank"}}});
+  b.report(w, {},
+           {{.name = {p, 1, 1}, .exit_status = 1, .stopped = true, .stderr_lines = {"NaN"}}});
+  auto const cause = b.core->attempts_of(p).value().at(0).cause;
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->stderr_lines, std::vector<std::string>{"NaN"});
+  EXPECT_EQ(cause->exit_status, 0u) << "Muster has stopped the rank";
+}
+
 TEST_F(hangs_of_programs, abort_policy_fails_the_program_despite_remaining_restarts) {
   begin(hang_policy::abort, 3);
   hang_in(1);

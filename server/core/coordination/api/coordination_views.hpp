@@ -7,6 +7,7 @@
 
 #include "base/enum_names.hpp"
 #include "server/core/api/blob.hpp"
+#include "server/core/coordination/api/coordination_changes.hpp"
 #include "server/core/coordination/api/coordination_effects.hpp"
 #include "server/core/coordination/api/declared_cluster.hpp"
 
@@ -88,6 +89,7 @@ constexpr auto enum_names(barrier_state) {
 
 struct barrier_view {
   std::string id;
+  barrier_purpose purpose = barrier_purpose::user;
   std::int64_t counter = 0;
   barrier_state state = barrier_state::running;
   fault_ptr fault;
