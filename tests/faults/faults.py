@@ -48,6 +48,8 @@ class Kind:
     tasks: int = 4
     steps: int = 30
     store: str = "local"
+    serve: tuple[str, ...] = ()
+    """Further arguments of `muster serve`."""
     lease: int = 5
     """Lease of the ranks in seconds. A fail-over takes several seconds."""
 
@@ -125,10 +127,13 @@ def kill_host(run: Run) -> None:
 
 
 def kill_server(run: Run) -> None:
-    server = run.servers.servers[run.servers.leader()]
-    server.kill()
+    """Kills the server. Its supervisor starts it again a second later."""
+    supervisor = run.servers.servers[0].pid
+    os.kill(supervisor, signal.SIGSTOP)
+    server = pathlib.Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()[0]
+    os.kill(int(server), signal.SIGKILL)
     time.sleep(1.0)
-    server.start()
+    os.kill(supervisor, signal.SIGCONT)
 
 
 def fail_over(run: Run) -> None:
@@ -160,7 +165,7 @@ def cut_one_way(run: Run) -> None:
 
 def slow_link(run: Run) -> None:
     interface = f"far{run.machines.index(run.victim_host)}"
-    command = [*run.network.words(run.victim_host), "tc", "qdisc", "add", "dev", interface, "root", "tbf", "rate", "48kbit",
+    command = [*run.network.words(run.victim_host), "tc", "qdisc", "add", "dev", interface, "root", "tbf", "rate", "200kbit",
                "burst", "2kb", "latency", "2s"]
     subprocess.run(command, check=True)
     run.at_end(lambda: subprocess.run([*command[:command.index("add")], "del", "dev", interface, "root"], check=False))
@@ -254,8 +259,8 @@ KINDS = [
     Kind("half-open-link", "For 12 s, all packets from a host are dropped; it still receives packets.", "the worker on the host",
          worker_named("LOST"), act=cut_one_way),
     Kind("lost-host", "All processes of a host are killed.", "the worker on the host", worker_named("LOST"), act=kill_host),
-    Kind("lost-server", "The server is killed and restarts.", "nothing: the program continues", nothing_to_name,
-         act=kill_server, attempts=(1, 1), steps=60),
+    Kind("lost-server", "The server is killed, and its supervisor restarts it.", "nothing: the program continues",
+         nothing_to_name, act=kill_server, attempts=(1, 1), steps=60, serve=("--supervise",)),
     Kind("fail-over", "The leader is killed and a standby takes over.", "nothing: the program continues", nothing_to_name,
          act=fail_over, attempts=(1, 1), steps=100, store="etcd", lease=30),
     Kind("preemption", "A worker gets SIGTERM, as before a preemption.", "the worker, as leaving", worker_named("PREEMPTED"),

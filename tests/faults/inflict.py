@@ -61,7 +61,7 @@ def before_step(fault: str, folder: pathlib.Path, step: int, ranks: Ranks) -> No
         ranks.deadlock()
 
 
-def work(fault: str, folder: pathlib.Path, rank: int, seconds: float) -> None:
+def work(fault: str, seconds: float) -> None:
     """Does the work of a step: sleeps, or uses the CPU for slow-cpu."""
     if fault != "slow-cpu":
         time.sleep(seconds)
@@ -82,6 +82,8 @@ def raise_exception(folder: pathlib.Path) -> None:
 
 
 def kill(number: int) -> None:
+    if number == signal.SIGTERM:
+        signal.signal(number, signal.SIG_DFL)  # JAX handles SIGTERM
     os.kill(os.getpid(), number)
     time.sleep(10)
 

@@ -77,6 +77,8 @@ class Run:
         self._endings: list[Callable[[], Any]] = []
         self._occupying: list[Process] = []
         self.servers = Servers(words.binary, folder, kind.store, 1, words.disk_library, network)
+        for server in self.servers.servers:
+            server.command += kind.serve
         environment = {"MUSTER_TOKEN": ADMIN_TOKEN, "PYTHONPATH": os.pathsep.join([str(HERE), str(ROOT / "python")]),
                        "PYTHONPYCACHEPREFIX": str(words.keep.resolve() / "pycache")}
         self.workers = []
@@ -302,6 +304,10 @@ def main() -> int:
     parser.add_argument("--disk-library", type=pathlib.Path, help=argparse.SUPPRESS)
     words = parser.parse_args()
     words.results = words.results or words.keep / "results.tsv"
+    unknown = set(words.kind or ()) - {kind.name for kind in KINDS}
+    if unknown:
+        print(f"faults: there is no kind {unknown.pop()!r}; see scripts/faults --list", file=sys.stderr)
+        return 2
     if words.list:
         for kind in KINDS:
             print(f"{kind.name}: {kind.what} Expected: {kind.expected}.")
@@ -309,10 +315,6 @@ def main() -> int:
     if words.table:
         print(table(rows_of(words.results)))
         return 0
-    unknown = set(words.kind or ()) - {kind.name for kind in KINDS}
-    if unknown:
-        print(f"faults: there is no kind {unknown.pop()!r}; see scripts/faults --list", file=sys.stderr)
-        return 2
     return run_all(words)
 
 
