@@ -83,7 +83,12 @@ void step_watch::stop_after(std::uint64_t program, std::uint32_t attempt,
 }
 
 std::set<std::pair<std::uint64_t, std::uint32_t>> step_watch::stepping() {
-  std::lock_guard const lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (!thread_.joinable() || closing_) return stepping_;
+  auto const asked = ++reads_asked_;
+  posted_.push_back([this, asked] { asked_ = asked; });
+  changed_.notify_one();
+  read_.wait_for(lock, read_max, [&] { return reads_done_ >= asked; });
   return stepping_;
 }
 
@@ -93,6 +98,8 @@ void step_watch::note_stepping() {
     if (r.last && !r.over) all.emplace(key.program, key.attempt);
   std::lock_guard const lock(mutex_);
   stepping_ = std::move(all);
+  reads_done_ = asked_;
+  read_.notify_all();
 }
 
 void step_watch::remind(std::chrono::milliseconds after, std::function<void()> of) {
@@ -171,7 +178,7 @@ void step_watch::run() {
       std::exchange(remind_, {})();
     }
     if (!questions_.empty()) answer();
-    if (ranks_ended_ || clock::now() >= next) {
+    if (ranks_ended_ || asked_ != reads_done_ || clock::now() >= next) {
       look();
       revoke_old_holds();
       next = clock::now() + every;

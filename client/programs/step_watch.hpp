@@ -29,6 +29,8 @@ class step_watch {
   /// presumed lost.
   static constexpr std::chrono::seconds hold_max{10};
 
+  static constexpr std::chrono::milliseconds read_max{100};
+
   using clock = std::chrono::steady_clock;
   using all_seen = std::vector<std::pair<rank_key, seen_steps>>;
   using last_steps = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // rank and step
@@ -52,7 +54,8 @@ class step_watch {
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
   /// Makes ranks stop after this step, or continue if there is no step.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
-  /// Returns the attempts in which a running rank has reported a step, as of the last read.
+  /// Reads the steps now, and returns the attempts in which a running rank has reported a step. If
+  /// reading takes longer than `read_max`, returns the attempts as of the last read.
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping();
   /// Calls `of` later on this object's thread. The request is ignored while an earlier call is
   /// pending.
@@ -87,6 +90,8 @@ class step_watch {
   /// Posted calls: at most two per rank that the worker holds, and two per attempt.
   std::vector<std::function<void()>> posted_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
+  std::condition_variable read_;
+  std::uint64_t reads_asked_ = 0, reads_done_ = 0;  // numbers of calls of stepping()
   bool closing_ = false;
   std::thread thread_;  // the first rank starts this thread
 
@@ -101,6 +106,7 @@ class step_watch {
   clock::time_point remind_at_ = clock::time_point::max();
   std::function<void()> remind_;
   bool ranks_ended_ = false;
+  std::uint64_t asked_ = 0;  // the newest call of stepping() that this thread has seen
 };
 
 }  // namespace muster

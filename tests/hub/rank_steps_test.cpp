@@ -228,6 +228,33 @@ TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_which_restarts_elsew
   EXPECT_NE(attempts.at(0).cause->text.find("after step 7"), std::string::npos);
 }
 
+// The steps of the first second are not reported yet when the worker is asked to leave.
+TEST_F(steps_in_a_hub, draining_worker_preempts_the_attempt_when_its_first_step_is_reported) {
+  begin();
+  h.apply(core::worker_drain{a.stream, true});
+  EXPECT_TRUE(a.held.empty());
+  say(b, b.started[0], 5);
+  ASSERT_EQ(a.held.size(), 1u);
+  answer(a, 6);
+  answer(b, 6);
+  EXPECT_EQ(look().state, core::program_state::restarting);
+  EXPECT_EQ(b.told.back().step, 7u);
+  end(a);
+  end(b);
+  auto const attempts = *h.state().programs().attempts_of(p);
+  EXPECT_EQ(attempts.at(0).end, core::program_end::preempted);
+}
+
+TEST_F(steps_in_a_hub, first_step_preempts_no_attempt_after_the_draining_worker_has_left) {
+  begin();
+  h.apply(core::worker_drain{a.stream, true});
+  end(a, 1);
+  h.detach(a.stream);
+  h.apply(core::worker_disconnected{a.stream, true, "left", true});
+  say(b, b.started[0], 5);
+  EXPECT_TRUE(b.held.empty());
+}
+
 TEST_F(steps_in_a_hub, notice_uses_an_agreed_step_or_else_a_signal) {
   begin(100s, 40s);
   report_first_steps();

@@ -128,6 +128,23 @@ def test_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, worker
     server.stop()
 
 
+def test_worker_that_leaves_before_the_first_report_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:
+    """Workers report steps once per second. The worker is asked to leave right after the first step."""
+    server = Server(tmp_path)
+    first = workers.start(server, "--host", "a")
+    workers.start(server, "--host", "b")
+    until(lambda: len(muster.Client(server.http).tasks()) == 2)
+    begun = tmp_path / "begun"
+    script = STEPPING.replace("while not", f"muster.step(n)\nn += 1\nopen({str(begun)!r} + str(rank), 'w').close()\nwhile not")
+    p = muster.launch(python(script), tasks=2, per_worker=1, url=server.http)
+    until(lambda: all(begun.with_name(f"begun{rank}").exists() for rank in (0, 1)), "both have taken a step")
+    first.send_signal(signal.SIGTERM)
+    until(lambda: p.attempts()[0]["end"] != "NONE", "the attempt ends")
+    assert p.attempts()[0]["end"] == "PREEMPTED", p.attempts()
+    p.cancel()
+    server.stop()
+
+
 def test_stop_at_a_step_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:
     server = Server(tmp_path, "--data-dir", str(tmp_path / "data"))
     workers.start(server)

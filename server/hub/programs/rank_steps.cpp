@@ -74,6 +74,10 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
       hub_.workers().send(w, &rank_sink::on_stop_after, {p->id, p->attempt, step});
   else
     renew_agreement(p->id);
+  // The worker may have been asked to leave before it reported a step of this attempt.
+  for (auto const w : workers_of({p->id, p->attempt}))
+    if (draining_.contains(w)) preempt(w, {p->id, p->attempt});
+  send_decisions();
 }
 
 // When all ranks that report steps have ended, the remaining ranks must be stopped.
@@ -150,30 +154,32 @@ void rank_steps::apply(changes const& c) {
   send_decisions();
 }
 
+void rank_steps::drain_worker(core::stream_id stream) {
+  draining_.insert(stream);
+  for (auto const& of : table_.attempts()) preempt(stream, of);
+}
+
 // A program with a requested stop continues to that step. Without an agreement, the worker
 // eventually stops its ranks with a signal.
-void rank_steps::drain_worker(core::stream_id stream) {
+void rank_steps::preempt(core::stream_id leaving, attempt const& of) {
   auto const& programs = hub_.state().programs();
-  for (auto const& [program, number] : table_.attempts()) {
-    auto const p = programs.find(program);
-    auto const all = programs.ranks(program);
-    if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
-    if (!p->spec.step_pattern.empty()) continue;
-    if (p->stop_at && p->stop_at->attempt == number) continue;
-    auto const there = std::find_if(
-        all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
-          return r.ended == core::never &&
-                 hub_.workers().stream_of({program, number, r.rank}) == stream;
-        });
-    if (there == all->end()) continue;
-    auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
-      if (!step) return;
-      decisions_.push_back(
-          {program, number, core::program_steps_reported::kind::preempted,
-           who + " is leaving; all ranks were asked to stop after step " + std::to_string(*step)});
-    };
-    stops_.begin(hub_.now(), program, number, 0, workers_of({program, number}), std::move(done));
-  }
+  auto const p = programs.find(of.first);
+  auto const all = programs.ranks(of.first);
+  if (!p || !all || p->attempt != of.second || p->state != core::program_state::running) return;
+  if (!p->spec.step_pattern.empty()) return;
+  if (p->stop_at && p->stop_at->attempt == of.second) return;
+  auto const there = std::find_if(all->begin(), all->end(), [&](auto const& r) {
+    return r.ended == core::never &&
+           hub_.workers().stream_of({of.first, of.second, r.rank}) == leaving;
+  });
+  if (there == all->end()) return;
+  auto done = [this, of, who = there->worker](auto const& step) {
+    if (!step) return;
+    decisions_.push_back(
+        {of.first, of.second, core::program_steps_reported::kind::preempted,
+         who + " is leaving; all ranks were asked to stop after step " + std::to_string(*step)});
+  };
+  stops_.begin(hub_.now(), of.first, of.second, 0, workers_of(of), std::move(done));
 }
 
 void rank_steps::send_decisions() {

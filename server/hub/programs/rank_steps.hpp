@@ -43,7 +43,10 @@ class rank_steps {
   /// Sends the agreed steps to a worker that has reconnected.
   void resume_worker(core::stream_id stream);
   /// Can be called from within a step: apply() sends the decisions.
-  void forget_worker(core::stream_id stream) { stops_.on_worker_lost(stream); }
+  void forget_worker(core::stream_id stream) {
+    stops_.on_worker_lost(stream);
+    draining_.erase(stream);
+  }
   struct changes {
     std::vector<core::stream_id> drained;
     std::vector<attempt> noticed;  // attempts that must end after a step
@@ -72,6 +75,8 @@ class rank_steps {
   /// Returns the workers of live ranks; no stream stands for a disconnected worker.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void drain_worker(core::stream_id stream);
+  /// Lets the ranks agree on a last step if the attempt has a rank on a worker that leaves.
+  void preempt(core::stream_id leaving, attempt const& of);
   void recall_agreement(core::program_view const& p);
   /// Agrees again on a stop that was requested in an earlier attempt.
   void renew_agreement(core::program_id program);
@@ -81,6 +86,7 @@ class rank_steps {
   doctor::step_table table_;
   doctor::step_log log_;
   doctor::step_stops stops_;
+  std::set<core::stream_id> draining_;  // connected workers that were asked to leave
   /// For each rank, the last step in the records of an earlier server process. Limited to programs
   /// that were unfinished at that time.
   std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
