@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.hpp"
+
 namespace muster {
 
 namespace {
@@ -93,6 +95,10 @@ std::optional<std::int64_t> parse_task_index(std::string_view text) {
   return static_cast<std::int64_t>(*n);
 }
 
+std::string escaped(std::string_view text) {
+  return absl::Utf8SafeCHexEscape(as_absl(to_utf8(text)));
+}
+
 std::string base64(std::string_view bytes) {
   return absl::Base64Escape(as_absl(bytes));
 }
@@ -104,6 +110,8 @@ std::string base64_for_urls(std::string_view bytes) {
 // Abseil's decoder also skips blanks and accepts dots as padding, but rejects the other alphabet
 // and partial padding. The input is therefore normalised first.
 std::optional<std::string> from_base64(std::string_view text) {
+  bool const padded = text.ends_with('=');
+  if (padded && text.size() % 4 != 0) return {};
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
   std::string digits(text);
   for (char& c : digits) {

@@ -30,12 +30,16 @@ std::optional<std::uint64_t> parse_number(std::string_view text);
 /// Parses a task index of up to 18 digits.
 std::optional<std::int64_t> parse_task_index(std::string_view text);
 
-/// Encodes according to RFC 4648, with padding. Decoding accepts both alphabets and missing
-/// padding.
+/// Encodes according to RFC 4648, with padding. Decoding accepts both alphabets, with padding or
+/// without it.
 std::string base64(std::string_view bytes);
 /// Encodes with the URL-safe alphabet, without padding.
 std::string base64_for_urls(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
+
+/// Returns the text as UTF-8 in which control characters, quotes and backslashes are escaped, as in
+/// C.
+std::string escaped(std::string_view text);
 
 /// Decodes percent escapes. Returns nothing if an escape is malformed. If `plus` is true, '+' means
 /// a space, as in queries.

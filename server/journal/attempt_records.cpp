@@ -23,10 +23,11 @@ muster::result<std::vector<stored_record>> load_records(store const& s) {
   std::vector<stored_record> all;
   auto const read =
       s.read(program_keys::below(kind::record), [&](std::string_view key, std::string_view value) {
-        stored_record one{program_keys::program_in(key), program_keys::number_in(key), {}};
+        auto const attempt = number_in(key);
+        stored_record one{program_keys::program_in(key), attempt.value_or(0), {}};
         // The result is ignored, because an unknown enumerator is replaced by the first enumerator.
         bool in_range = true;
-        if (decode_entry(value, one.what, in_range)) all.push_back(std::move(one));
+        if (attempt && decode_entry(value, one.what, in_range)) all.push_back(std::move(one));
         return true;
       });
   if (!read.ok()) return read;

@@ -2,7 +2,6 @@
 // has returned. A job's entries are deleted with the job; a session's request is deleted when all
 // its closures are released.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -16,8 +15,6 @@
 namespace muster::server::journal {
 namespace {
 
-constexpr std::size_t job_digits = 16;  // also used for values
-
 // This function is hand-written for speed, because each finished or deleted closure needs keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
@@ -26,23 +23,23 @@ void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size
 
 std::string key_of(char kind, core::session_id job) {
   std::string key;
-  key.reserve(2 + 2 * job_digits + 1);
+  key.reserve(2 + 2 * id_digits + 1);
   key.append(1, kind).append(1, '\0');
-  append(key, raw(job), 16, job_digits);
+  append(key, raw(job), 16, id_digits);
   return key;
 }
 
 std::string key_of(core::session_id job, core::per_worker_id value) {
   auto key = key_of('p', job);
   key += '\0';
-  append(key, raw(value), 16, job_digits);
+  append(key, raw(value), 16, id_digits);
   return key;
 }
 
 std::string key_of(char kind, core::session_id job, std::uint32_t position) {
   auto key = key_of(kind, job);
   key += '\0';
-  append(key, position, 10, 10);
+  append(key, position, 10, position_digits);
   return key;
 }
 
@@ -137,9 +134,7 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
 // Visits all entries of one kind in all jobs. Returns an error when `take` returns false.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
-  return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
-    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), e);
-  });
+  return each_entry<Entry>(s, std::string(1, kind) + '\0', take);
 }
 
 using jobs = std::map<core::session_id, stored_job>;
@@ -160,24 +155,24 @@ bool follows_last(stored_job const& j, std::uint64_t first) {
 }
 
 muster::status load_closures(store const& s, jobs& all) {
-  auto const accepted =
-      each<accepted_entry>(s, 'a', [&](core::session_id id, std::uint64_t first, auto& e) {
-        auto const job = all.find(id);
-        if (job == all.end() || !fits(e) || !follows_last(job->second, first)) return false;
-        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), e));
-        return true;
-      });
+  auto const accepted = each<accepted_entry>(s, 'a', [&](std::string_view key, accepted_entry& e) {
+    auto const job = all.find(job_in(key));
+    auto const first = number_in(key);
+    if (job == all.end() || !first || !fits(e) || !follows_last(job->second, *first)) return false;
+    job->second.job.accepted.push_back(requested(job->first, *first, e));
+    return true;
+  });
   if (!accepted.ok()) return accepted;
   return each_entry_of(s, std::string("e\0", 2), [&](auto key, std::string_view value) {
     auto const job = all.find(job_in(key));
-    auto const order = static_cast<std::uint32_t>(position_in(key, 10));
-    auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
+    auto const order = number_in(key);
+    auto* const c = job == all.end() || !order ? nullptr : accepted_at(job->second, *order);
     if (!c) return false;
     c->forgotten = is_forgotten(value);
     if (c->forgotten) return true;
     bool in_range = true;
     auto& f = job->second.job.closures.emplace_back();
-    return decode_entry(value, f, in_range) && complete(f, job->first, order) && in_range;
+    return decode_entry(value, f, in_range) && complete(f, job->first, *order) && in_range;
   });
 }
 
@@ -214,17 +209,6 @@ std::string first_place_violation(jobs const& all) {
 }
 
 }  // namespace
-
-core::session_id job_in(std::string_view key) {
-  if (key.size() < 2 + job_digits) return {};
-  return core::session_id{
-      std::strtoull(std::string(key.substr(2, job_digits)).c_str(), nullptr, 16)};
-}
-
-std::uint64_t position_in(std::string_view key, int base) {
-  if (key.size() <= 3 + job_digits) return ~std::uint64_t{0};
-  return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
-}
 
 bool complete(job_entry& e, core::session_id job) {
   auto& f = e.job;
@@ -279,19 +263,24 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
   std::map<std::string, stored_job> sessionless_values;
-  auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
+  auto const read = each<job_entry>(s, 'j', [&](std::string_view key, job_entry& e) {
+    auto const id = job_in(key);
     bool const ok = complete(e, id);
     all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};
     return ok;
   });
   if (!read.ok()) return read;
   auto const values =
-      each<per_worker_entry>(s, 'p', [&](core::session_id id, std::uint64_t number, auto& e) {
+      each<per_worker_entry>(s, 'p', [&](std::string_view key, per_worker_entry& e) {
+        auto const id = job_in(key);
+        auto const value = value_in(key);
         bool const owned = id != core::session_id{};
-        if ((owned && !all.contains(id)) || number == 0 || e.value.function.empty()) return false;
+        if ((owned && !all.contains(id)) || value == core::per_worker_id{} ||
+            e.value.function.empty())
+          return false;
         auto& with = owned ? all[id] : sessionless_values[e.cluster];
         e.value.job = id;
-        e.value.id = core::per_worker_id{number};
+        e.value.id = value;
         if (!e.value.args) e.value.args = core::blob("");
         with.job.per_worker.push_back(std::move(e.value));
         return true;

@@ -4,7 +4,9 @@
 
 #include "server/core/coordination/api/coordination_fields.hpp"
 #include "server/journal/described_entry.hpp"
+#include "server/journal/entries.hpp"
 #include "server/journal/fact_encoding.hpp"
+#include "server/journal/key_numbers.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -65,12 +67,11 @@ muster::status each(store const& s, char kind, std::string const& cluster, Take 
     bool in_range = true;
     auto const rest = key.substr(prefix.size());
     if (decode_entry(value, e, in_range) && take(rest, e) && in_range) return true;
-    damaged = rest;
+    damaged = name_of(key).text();
     return false;
   });
   if (!read.ok() || !damaged) return read;
-  return {code::internal, std::string("entry ") + kind + " \"" + *damaged + "\" of cluster '" +
-                              cluster + "' cannot be read"};
+  return {code::internal, *damaged + " cannot be read"};
 }
 
 muster::status load(store const& s, coordination::restored_cluster& into) {
@@ -78,9 +79,9 @@ muster::status load(store const& s, coordination::restored_cluster& into) {
   auto const& spec = into.cluster.spec;
   auto const tasks = each<coordination::task_fact>(
       s, 't', spec.name, [&](std::string_view rest, coordination::task_fact& f) {
-        auto const t = std::strtoul(std::string(rest).c_str(), nullptr, 10);
-        f.task = static_cast<coordination::task_index>(t);
-        bool const fits = t < spec.size() && f.state >= agent_state::disconnected &&
+        auto const t = key_number<coordination::task_index>(rest, task_digits, 10);
+        f.task = t.value_or(coordination::no_task);
+        bool const fits = f.task < spec.size() && f.state >= agent_state::disconnected &&
                           f.state <= agent_state::error &&
                           (f.state == agent_state::error) == (f.error != nullptr);
         into.tasks.push_back(std::move(f));
@@ -122,16 +123,16 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
     coordination::cluster_fact f;
     // The result is ignored, because an unknown enumerator is replaced by the first enumerator.
     bool in_range = true;
-    if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
-      damaged = key.substr(2);
+    if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok() ||
+        key != prefix_of('c', f.spec.name)) {
+      damaged = name_of(key).text();
       return false;
     }
     all.emplace_back().cluster = std::move(f);
     return true;
   });
   if (!read.ok()) return read;
-  if (damaged)
-    return muster::status{code::internal, "the entry of cluster '" + *damaged + "' cannot be read"};
+  if (damaged) return muster::status{code::internal, *damaged + " cannot be read"};
   for (auto& c : all)
     if (auto const loaded = load(s, c); !loaded.ok()) return loaded;
   return all;

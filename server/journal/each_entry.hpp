@@ -1,10 +1,10 @@
 // Visits all entries of one kind.
 #pragma once
 
-#include <algorithm>
 #include <string>
 
 #include "server/journal/described_entry.hpp"
+#include "server/journal/entries.hpp"
 #include "server/journal/store.hpp"
 
 namespace muster::server::journal {
@@ -16,12 +16,11 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   std::string damaged;
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     if (take(key, value)) return true;
-    damaged = key;
+    damaged = name_of(key).text();
     return false;
   });
   if (!read.ok() || damaged.empty()) return read;
-  std::replace(damaged.begin(), damaged.end(), '\0', ' ');
-  return {code::internal, "entry " + damaged + " cannot be read, or contradicts other entries"};
+  return {code::internal, damaged + " cannot be read, or contradicts other entries"};
 }
 
 /// Decodes each entry. A damaged entry stops the visit with INTERNAL.

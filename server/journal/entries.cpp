@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "muster/journal/v1/records.pb.h"
 
@@ -108,8 +109,8 @@ std::string entry_name::text() const {
   auto text = std::string(kind->name);
   auto const* const cluster = part("cluster");
   for (auto const& p : parts)
-    if (&p.value != cluster) text += " \"" + std::string(p.value) + "\"";
-  if (cluster) text += (parts.size() > 1 ? " of cluster '" : " '") + std::string(*cluster) + "'";
+    if (&p.value != cluster) text += " \"" + escaped(p.value) + "\"";
+  if (cluster) text += (parts.size() > 1 ? " of cluster '" : " '") + escaped(*cluster) + "'";
   return text;
 }
 

@@ -44,7 +44,8 @@ struct entry_name {
   std::vector<named_part> parts;
 
   std::string_view const* part(std::string_view name) const;
-  /// Returns text for messages, such as `key "a/b" of cluster 'train'`.
+  /// Returns text for messages, such as `key "a/b" of cluster 'train'`. Control characters are
+  /// escaped.
   std::string text() const;
 };
 entry_name name_of(std::string_view key);

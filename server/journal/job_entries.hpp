@@ -9,6 +9,7 @@
 
 #include "server/core/api/closure_fields.hpp"
 #include "server/journal/described_entry.hpp"
+#include "server/journal/key_numbers.hpp"
 
 namespace muster::server::journal {
 
@@ -70,9 +71,16 @@ inline bool is_forgotten(std::string_view bytes) {
   return false;
 }
 
-core::session_id job_in(std::string_view key);
-/// Returns the number after the job in a key, or the largest number if the key has no such number.
-std::uint64_t position_in(std::string_view key, int base);
+/// Returns 0 if the key contains no ID.
+inline core::session_id job_in(std::string_view key) {
+  return core::session_id{id_in(key).value_or(0)};
+}
+/// Returns the ID of a per-worker value in its key, or 0 if there is none. The key of a value
+/// without a session contains 0 as the ID of the session.
+inline core::per_worker_id value_in(std::string_view key) {
+  auto const id = key_number<std::uint64_t>(after_id(key), id_digits, 16);
+  return core::per_worker_id{id_in(key) ? id.value_or(0) : 0};
+}
 
 /// Sets the job's ID from the key. Returns whether the entry is valid.
 bool complete(job_entry& e, core::session_id job);

@@ -1,12 +1,12 @@
 // Keys of program entries.
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/text.hpp"
 #include "server/core/api/ids.hpp"
+#include "server/journal/key_numbers.hpp"
 
 namespace muster::server::journal::program_keys {
 
@@ -31,17 +31,12 @@ inline std::string of(kind k, core::program_id program) {
 }
 inline std::string of(kind k, core::program_id program, std::uint32_t number) {
   auto const digits = std::to_string(number);
-  return of(k, program) + '\0' + std::string(10 - digits.size(), '0') + digits;
+  return of(k, program) + '\0' + std::string(position_digits - digits.size(), '0') + digits;
 }
 
-// Returns 0 if the key is too short.
+/// Returns 0 if the key contains no ID.
 inline core::program_id program_in(std::string_view key) {
-  auto const digits = key.size() < 18 ? std::string() : std::string(key.substr(2, 16));
-  return core::program_id{std::strtoull(digits.c_str(), nullptr, 16)};
-}
-inline std::uint32_t number_in(std::string_view key) {
-  auto const digits = key.size() <= 19 ? std::string() : std::string(key.substr(19));
-  return static_cast<std::uint32_t>(std::strtoul(digits.c_str(), nullptr, 10));
+  return core::program_id{id_in(key).value_or(0)};
 }
 
 }  // namespace muster::server::journal::program_keys

@@ -81,9 +81,11 @@ muster::status load_attempts(store const& s, programs_by_id& all) {
   auto read = each_program<core::program_attempt_view>(
       s, kind::attempt, [&](auto key, core::program_attempt_view& a) {
         auto* const p = of(key);
-        a.attempt = program_keys::number_in(key);
-        if (p) p->attempts.push_back(std::move(a));
-        return p != nullptr;
+        auto const number = number_in(key);
+        if (!p || !number) return false;
+        a.attempt = *number;
+        p->attempts.push_back(std::move(a));
+        return true;
       });
   if (!read.ok()) return read;
   read = each_program<of_core::placement_fact>(s, kind::placement,
@@ -98,9 +100,10 @@ muster::status load_attempts(store const& s, programs_by_id& all) {
   if (!read.ok()) return read;
   return each_program<of_core::rank_fact>(s, kind::rank, [&](auto key, of_core::rank_fact& f) {
     auto* const p = of(key);
-    if (!p || !p->placement) return false;
+    auto const rank = number_in(key);
+    if (!p || !p->placement || !rank) return false;
     f.name.program = p->submitted.program;
-    f.name.rank = program_keys::number_in(key);
+    f.name.rank = *rank;
     bool const known =
         f.name.attempt == p->placement->attempt && f.name.rank < p->placement->ranks.size();
     if (known) p->ended.push_back(std::move(f));

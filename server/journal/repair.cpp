@@ -149,17 +149,18 @@ class planner_of_repair {
     return each<accepted_entry>('a', [&](std::string_view key, accepted_entry& e, bool in_range) {
       auto const job = jobs_.find(job_in(key));
       if (job == jobs_.end()) return unusable(key, "its job is missing");
-      auto const first = position_in(key, 10);
+      auto const first = number_in(key);
+      if (!first) return unusable(key, "its key contains no position");
       auto& before = job->second.requests;
       auto const end = before.empty() ? 0 : before.back().first + before.back().what.ids.size();
       bool const whole = fits(e) && in_range;
-      if (!whole || !follows(job->second.delivery, end, first))
-        return unusable(key, !whole        ? "its columns differ in length"
-                             : first < end ? "the previous request has the same positions"
-                                           : "the previous request is missing");
+      if (!whole || !follows(job->second.delivery, end, *first))
+        return unusable(key, !whole         ? "its columns differ in length"
+                             : *first < end ? "the previous request has the same positions"
+                                            : "the previous request is missing");
       std::vector<bool> released(e.ids.size());
-      before.push_back({std::string(key), job->first, static_cast<std::uint32_t>(first),
-                        std::move(e), std::move(released), false});
+      before.push_back(
+          {std::string(key), job->first, *first, std::move(e), std::move(released), false});
     });
   }
 
@@ -174,12 +175,12 @@ class planner_of_repair {
     bool in_range = true;
     if (unreadable_.contains(std::string(key)) || !decode_entry(value, f, in_range)) return;
     auto const job = jobs_.find(job_in(key));
-    auto const order = position_in(key, 10);
-    auto* const request = job == jobs_.end() ? nullptr : job->second.with(order);
+    auto const order = number_in(key);
+    auto* const request = job == jobs_.end() || !order ? nullptr : job->second.with(*order);
     if (!request) return dead(key, "no request contains this closure");
     if (is_forgotten(value))
-      request->released[order - request->first] = true;
-    else if (!complete(f, job->first, static_cast<std::uint32_t>(order)) || !in_range)
+      request->released[*order - request->first] = true;
+    else if (!complete(f, job->first, *order) || !in_range)
       unusable(key, "its numbers are out of range");
   }
 
@@ -188,7 +189,7 @@ class planner_of_repair {
       auto const job = job_in(key);
       if (job != core::session_id{} && !jobs_.contains(job))
         return dead(key, "its session is missing");
-      if (position_in(key, 16) == 0 || e.value.function.empty())
+      if (value_in(key) == core::per_worker_id{} || e.value.function.empty())
         unusable(key, "it contains no function");
     });
   }

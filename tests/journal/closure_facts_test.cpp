@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "server/journal/fact_encoding.hpp"
 #include "tests/journal/memory_store.hpp"
 
@@ -263,8 +265,8 @@ TEST(closure_facts, inconsistent_facts_are_rejected) {
     auto const jobs = load_jobs(stored(facts));
     return jobs ? std::string() : jobs.error().message;
   };
-  EXPECT_NE(refused({some_closures()}).find("entry a"), std::string::npos) << "without a job";
-  EXPECT_NE(refused({some_job(), ended_well()}).find("entry e"), std::string::npos)
+  EXPECT_NE(refused({some_closures()}).find("accepted \""), std::string::npos) << "without a job";
+  EXPECT_NE(refused({some_job(), ended_well()}).find("closure \""), std::string::npos)
       << "without a closure";
   auto gap = some_closures();
   gap.first = 1;
@@ -303,7 +305,37 @@ TEST(closure_facts, foreign_bytes_are_rejected_with_the_entry_name) {
   auto const jobs = load_jobs(s);
   ASSERT_FALSE(jobs.has_value());
   EXPECT_EQ(jobs.error().message,
-            "entry j 0000000000000001 cannot be read, or contradicts other entries");
+            "job \"0000000000000001\" cannot be read, or contradicts other entries");
+}
+
+TEST(closure_facts, keys_with_other_numbers_than_written_are_rejected) {
+  using namespace std::string_literals;
+  auto const s = stored({some_job(), some_closures(), ended_well()});
+  ASSERT_TRUE(load_jobs(s).has_value());
+  auto const refused = [&s](std::string const& key, std::string const& of) {
+    auto with = s;
+    std::string value;
+    EXPECT_TRUE(s.read(of, [&](auto, std::string_view v) { return value = v, false; }).ok());
+    EXPECT_TRUE(with.write({{change::kind::put, key, value}}).ok());
+    auto const jobs = load_jobs(with);
+    return jobs ? std::string("accepted") : jobs.error().message;
+  };
+  EXPECT_EQ(refused("j\0"s + "000000000000000A", "j\0"s),
+            "job \"000000000000000A\" cannot be read, or contradicts other entries");
+  EXPECT_NE(refused("j\0"s + "000000000000000\x07", "j\0"s).find("\\x07"), std::string::npos);
+  for (auto const* const key : {"j\0"
+                                "0000000000000008 ",
+                                "j\0"
+                                "+000000000000008",
+                                "j\0"
+                                "0x00000000000008"})
+    EXPECT_NE(refused(std::string(key, 2 + std::strlen(key + 2)), "j\0"s), "accepted") << key + 2;
+  auto const job = "0000000000000007\0"s;
+  for (auto const* const position : {"0000000003x", "4294967299", "3", "-000000003", "0000000003 "})
+    EXPECT_NE(refused("a\0"s + job + position, "a\0"s), "accepted") << position;
+  // 2^32 is not position 0.
+  for (auto const* const position : {"4294967296", "0", "00000000000", ""})
+    EXPECT_NE(refused("e\0"s + job + position, "e\0"s), "accepted") << position;
 }
 
 }  // namespace closure_facts_cases

@@ -152,6 +152,8 @@ TEST(coordination_facts, entries_that_make_no_sense_are_named) {
   for (auto const& [key, value] : {std::pair{"c\0train\0"s, "\xff\xff"s},
                                    {"t\0train\0"s + "00000000", "\xff\xff"s},
                                    {"t\0train\0"s + "00000099", ""s},
+                                   {"t\0train\0"s + "1", ""s},
+                                   {"t\0train\0"s + "00000001 ", ""s},
                                    {"k\0train\0k"s, "\xff\xff"s},
                                    {"b\0train\0b"s, "\xff\xff"s}}) {
     memory_store s;
@@ -163,6 +165,19 @@ TEST(coordination_facts, entries_that_make_no_sense_are_named) {
     ASSERT_FALSE(all.has_value()) << key;
     EXPECT_NE(all.error().message.find("train"), std::string::npos);
   }
+}
+
+TEST(coordination_facts, cluster_with_the_key_of_another_cluster_is_rejected) {
+  using namespace std::string_literals;
+  memory_store s;
+  std::vector<change> batch;
+  encode({{"train", some_cluster()}}, batch);
+  for (auto& c : batch)
+    if (c.key == "c\0train\0"s) c.key = "c\0other\x01\0"s;
+  ASSERT_TRUE(s.write(batch).ok());
+  auto const all = load_clusters(s);
+  ASSERT_FALSE(all.has_value());
+  EXPECT_EQ(all.error().message, "cluster 'other\\x01' cannot be read");
 }
 
 }  // namespace coordination_facts_cases

@@ -79,7 +79,7 @@ TEST(inspection, reports_jobs_and_inconsistent_closures) {
       "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 attempt_record=0 ");
   write(t / "d", {{change::kind::erase, batch[1].key, {}}});
   EXPECT_REFUSED(checked(t / "d"), code::internal,
-                 "entry e 0000000000000007 0000000000 cannot be read, or contradicts");
+                 "closure \"0000000000000007\" \"0000000000\" cannot be read, or contradicts");
 }
 
 TEST(inspection, counts_entries_of_many_unknown_kinds) {

@@ -203,6 +203,23 @@ TEST(program_facts, inconsistent_facts_are_refused) {
   });
 }
 
+TEST(program_facts, keys_with_other_numbers_than_written_are_refused) {
+  using namespace std::string_literals;
+  auto const s = stored(all_facts());
+  for (auto const* const kind : {"i", "r"})
+    for (auto const* const number : {"2", "0000000001x", "4294967297", "-000000001", ""}) {
+      auto with = s;
+      auto const of = std::string(kind) + '\0';
+      std::string key, value;
+      ASSERT_TRUE(s.read(of, [&](std::string_view k, std::string_view v) {
+                     key = k, value = v;
+                     return false;
+                   }).ok());
+      ASSERT_TRUE(with.write({{change::kind::put, key.substr(0, 19) + number, value}}).ok());
+      EXPECT_FALSE(load_programs(with)) << kind << number;
+    }
+}
+
 TEST(program_facts, a_program_of_which_an_entry_is_missing_is_refused) {
   auto const all = all_facts();
   for (std::size_t missing = 0; missing < all.size(); ++missing) {
