@@ -58,7 +58,7 @@ class hostlist {
     std::vector<std::string> names{""};
     while (!entry.empty()) {
       auto const open = entry.find('[');
-      for (auto& name : names) name += entry.substr(0, open);
+      for (auto& name : names) check_size(name += entry.substr(0, open));
       if (open == std::string_view::npos) break;
       auto const close = entry.find(']', open);
       auto const numbers = expand_ranges(entry.substr(open + 1, close - open - 1));
@@ -73,11 +73,15 @@ class hostlist {
     return names;
   }
 
-  void check_name(std::string const& name) const {
+  void check_size(std::string const& name) const {
     constexpr std::size_t name_bytes_max = 253;  // maximum length of a DNS name
     if (name.size() > name_bytes_max)
       throw invalid(origin_ + ": the host " + quoted(name) + " has more than " +
                     std::to_string(name_bytes_max) + " bytes");
+  }
+
+  void check_name(std::string const& name) const {
+    check_size(name);
     if (name.find_first_of(" \t:/\"'") != std::string::npos || cluster::has_control_character(name))
       throw fault(quoted(name) + " is not a host name");
   }

@@ -63,10 +63,9 @@ std::optional<int> index_of(json::object const& task) {
                      digits != "-";
   if (!whole)
     throw fault("task.index", "is " + quoted(text) + "; it must be a whole number, 0 or greater");
-  if (digits[0] == '-')
-    throw fault("task.index", "is " + std::string(digits) + "; it must be 0 or greater");
-  throw fault("task.index",
-              "is " + std::string(digits) + "; the highest is " + std::to_string(highest));
+  auto const shown = digits.size() > 20 ? quoted(digits) : std::string(digits);
+  if (digits[0] == '-') throw fault("task.index", "is " + shown + "; it must be 0 or greater");
+  throw fault("task.index", "is " + shown + "; the highest is " + std::to_string(highest));
 }
 
 }  // namespace

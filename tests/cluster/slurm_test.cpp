@@ -267,6 +267,18 @@ TEST(slurm, expansion_has_a_limit) {
             "COUNTS: more than 100000 hosts, which is the limit");
 }
 
+// Each name is checked before it is repeated for each number.
+TEST(slurm, names_have_a_limit) {
+  auto const long_name = std::string(250, 'n');
+  EXPECT_EQ(hosts((long_name + "[1-2]").c_str()).size(), 2u);
+  std::string brackets;
+  for (int i = 0; i < 300; ++i) brackets += "[1]";
+  for (auto const& text :
+       {long_name + "[1-2]abc", std::string(100'000, 'n') + "[1-100000]", brackets + "[1-100000]"})
+    EXPECT_NE(fault_of([&] { hosts(text.c_str()); }).find("has more than 253 bytes"),
+              std::string::npos);
+}
+
 TEST(slurm, malformed_counts_are_refused) {
   for (auto const* text : {"", "x", "0", "3(x0)", "3(x2", "3(x)", "3x2", "-1", "3(x2)4", "2000000"})
     EXPECT_EQ(fault_of([&] { counts(text); }),

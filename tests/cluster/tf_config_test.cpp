@@ -102,6 +102,10 @@ INSTANTIATE_TEST_SUITE_P(
             "TF_CONFIG: task.index is '1e+20'; it must be a whole number, 0 or greater"},
         bad{R"({"task": {"type": "worker", "index": 4294967296}})",
             "TF_CONFIG: task.index is 4294967296; the highest is 999999"},
+        bad{R"({"task": {"type": "worker", "index": "1234567890123456789012345678901234567890)"
+            R"(12345678901234567890123456789012345678901234567890"}})",
+            "TF_CONFIG: task.index is '1234567890123456789012345678901234567890"
+            "1234567890123456789012345678901234567890…'; the highest is 999999"},
         bad{R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}})",
             "TF_CONFIG: task.index is 1, but job 'worker' has tasks 0 to 0"},
         bad{R"({"cluster": {"worker": {"1": "a:1", "5": "b:1"}}, "task": {"type": "worker", "index": 2}})",
