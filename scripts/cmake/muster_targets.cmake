@@ -44,6 +44,7 @@ endif()
 # Code that libFuzzer can follow; tests/fuzz links its targets with libFuzzer.
 option(MUSTER_FUZZ "build the fuzz targets with libFuzzer, which needs clang" OFF)
 if(MUSTER_FUZZ)
+  set(MUSTER_FUZZ_ENGINE -fsanitize=fuzzer CACHE STRING "link options or library of the fuzzing engine")
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
@@ -82,7 +83,7 @@ endfunction()
 
 # Each label has a target that builds its tests: tests_of_core, tests_of_web, …
 function(muster_test name)
-  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;PRECOMPILED;COST" "SOURCES;LIBS;LABELS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT;PRECOMPILED;COST;FILTER" "SOURCES;LIBS;LABELS;APART;PROPERTIES" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -100,8 +101,8 @@ function(muster_test name)
   muster_precompiled(${name} ${ARG_PRECOMPILED})
   muster_together(${name} "${ARG_APART}")
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" COST ${ARG_COST} RUN_SERIAL ${ARG_SERIAL})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${ARG_FILTER}"
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" COST ${ARG_COST} RUN_SERIAL ${ARG_SERIAL} ${ARG_PROPERTIES})
   foreach(label IN LISTS ARG_LABELS)
     if(NOT TARGET tests_of_${label})
       add_custom_target(tests_of_${label})

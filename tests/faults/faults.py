@@ -27,15 +27,15 @@ Attempts = list[dict[str, Any]]
 class Kind:
     """A kind of fault.
 
-    `names` decides from the records of all attempts whether the server named the fault. None: the server reported a hang
-    without a rank that is responsible, or listed no slow rank.
+    `names` gets the records of all attempts. It returns True if the report is as required, False if it is not, and None if
+    the server named no rank and this is accepted.
     """
 
     name: str
     what: str
     """The fault, as a sentence."""
     expected: str
-    """What Muster must report, as a phrase."""
+    """The required report, as a phrase."""
     names: Callable[[Run, Attempts], bool | None]
     act: Callable[[Run], None] | None = None
     """Runs on a thread of its own once the file `struck` exists. Injects a fault from outside, or removes an earlier one."""
@@ -61,7 +61,7 @@ def first(attempts: Attempts) -> dict[str, Any]:
 
 
 def rank_with(text: str, rank: int = VICTIM) -> Callable[[Run, Attempts], bool]:
-    """The first attempt failed because of this rank, and its text or last lines contain `text`."""
+    """Returns a check that the cause of the first attempt names this rank and contains `text`."""
     def names(run: Run, attempts: Attempts) -> bool:
         cause = first(attempts)
         said = "\n".join([str(cause.get("text", "")), *cause.get("stderr", [])])
@@ -70,10 +70,12 @@ def rank_with(text: str, rank: int = VICTIM) -> Callable[[Run, Attempts], bool]:
 
 
 def hang_of(evidence: str, line: str = "", undecided: bool = False) -> Callable[[Run, Attempts], bool | None]:
-    """The rank VICTIM hangs, with one of the space-separated kinds of evidence, at a line that contains `line`.
+    """Returns a check that the hang of the rank VICTIM was reported.
 
     Args:
-        undecided: A hang without a rank that is responsible is accepted.
+        evidence: accepted kinds of evidence, separated by spaces.
+        line: text in the line of the hang.
+        undecided: accepts a hang without a named rank.
     """
     def names(run: Run, attempts: Attempts) -> bool | None:
         hang = first(attempts).get("hang") or {}
@@ -84,18 +86,18 @@ def hang_of(evidence: str, line: str = "", undecided: bool = False) -> Callable[
 
 
 def hang_at(line: str) -> Callable[[Run, Attempts], bool | None]:
-    """The rank VICTIM hangs in the function `line`, as its stack, a barrier or a collective operation shows."""
+    """Returns a check that the rank VICTIM was reported to hang in the function `line`."""
     return hang_of("STACK BARRIER COLLECTIVE", line)
 
 
 def early_exit(run: Run, attempts: Attempts) -> bool:
-    """The rank VICTIM is the cause, or is named in the text as having exited before."""
+    """Returns whether the cause names the rank VICTIM, or names its earlier exit."""
     cause = first(attempts)
     return cause.get("rank") == VICTIM or f"rank {VICTIM} on " in cause.get("text", "").partition("; ")[2]
 
 
 def worker_named(*ends: str) -> Callable[[Run, Attempts], bool]:
-    """The first attempt ended because of the worker on the victim's host."""
+    """Returns a check that the cause of the first attempt names the worker on the victim's host."""
     def names(run: Run, attempts: Attempts) -> bool:
         cause = first(attempts)
         return attempts[0].get("end") in ends and run.victim_worker in (str(cause.get("worker")), *str(cause.get("text")).split())
@@ -103,17 +105,17 @@ def worker_named(*ends: str) -> Callable[[Run, Attempts], bool]:
 
 
 def nothing_to_name(run: Run, attempts: Attempts) -> bool:
-    """There was one attempt, and no cause was recorded."""
+    """Returns whether there was one attempt without a cause."""
     return len(attempts) == 1 and not first(attempts)
 
 
 def slow_rank(run: Run, attempts: Attempts) -> bool:
-    """The rank VICTIM was listed as slow, and no rank of another host was."""
+    """Returns whether the rank VICTIM was listed as slow, and no rank of another host was."""
     return VICTIM in run.slow and run.slow <= run.ranks_of_victims_host
 
 
 def slow_host(run: Run, attempts: Attempts) -> bool | None:
-    """A rank of the victim's host was listed as slow, and no rank of another host was. None: no rank was listed."""
+    """Returns whether only ranks of the victim's host were listed as slow, or None if no rank was listed."""
     return run.slow <= run.ranks_of_victims_host if run.slow else None
 
 
@@ -178,7 +180,7 @@ def jump_clock(run: Run) -> None:
 
 
 def make_cgroup(run: Run, controller: str, limits: dict[str, str], host: str) -> pathlib.Path:
-    """Makes a cgroup with a limit, which is deleted at the end of the run. Raises OSError without the right to do so."""
+    """Creates a cgroup with limits. The cgroup is deleted at the end of the run. Raises OSError without the right to do so."""
     root = CGROUPS / controller if (CGROUPS / controller).is_dir() else CGROUPS
     group = root / f"muster-faults-{os.getpid()}-{controller}-{host}"
     group.mkdir(exist_ok=True)
@@ -241,34 +243,36 @@ KINDS = [
     Kind("segfault", "A rank accesses invalid memory.", "the rank and signal 11 (SIGSEGV)", rank_with("signal 11")),
     Kind("out-of-memory", "The kernel kills a rank because the cgroup of its host has no memory left.", "the rank and exhausted memory",
          rank_with("memory was exhausted"), prepare=limit_memory),
-    Kind("sigstop", "A rank is stopped by SIGSTOP.", "the rank, as stopped", hang_of("STOPPED")),
+    Kind("sigstop", "A rank is stopped by SIGSTOP.", "that the rank is stopped", hang_of("STOPPED")),
     Kind("loop-in-python", "A rank loops forever in Python code.", "the rank and the line", hang_at("loop_in_python")),
     Kind("loop-in-c", "A rank loops forever in C code that holds the GIL.", "the rank and the Python line", hang_at("loop_in_c")),
     Kind("lock-deadlock", "A rank waits for a lock that it holds.", "the rank and the line", hang_at("lock_twice")),
     Kind("no-input", "A rank waits for input that never arrives.", "the rank and the line", hang_at("read_without_writer")),
     Kind("collective-deadlock", "A rank enters a collective operation that the others do not enter.",
-         "the rank, or undecided",
+         "the rank, or a hang without a named rank",
          hang_of("STACK BARRIER COLLECTIVE", undecided=True)),
     Kind("leaves-barrier", "A rank exits with status 0 before a barrier at which the others wait.",
-         "the rank, as the cause or as having exited before",
+         "the rank, as the cause or as an earlier exit",
          early_exit),
-    Kind("slow-cpu", "A CPU quota slows a rank down.", "the slow rank", slow_rank, act=limit_cpu, attempts=(1, 1), steps=150),
-    Kind("slow-link", "The network link of a host is slow.", "ranks of the host, or undecided", slow_host, act=slow_link,
+    Kind("slow-cpu", "A CPU quota slows a rank down.", "the slow rank; other ranks of its host are also accepted",
+         slow_rank, act=limit_cpu, attempts=(1, 1), steps=150),
+    Kind("slow-link", "The network link of a host is slow.", "only ranks of this host, or no slow rank", slow_host, act=slow_link,
          attempts=(1, 1), steps=60),
     Kind("cut-link", "For 12 s, all packets from and to a host are dropped.", "the worker on the host", worker_named("LOST"), act=cut),
     Kind("half-open-link", "For 12 s, all packets from a host are dropped; it still receives packets.", "the worker on the host",
          worker_named("LOST"), act=cut_one_way),
     Kind("lost-host", "All processes of a host are killed.", "the worker on the host", worker_named("LOST"), act=kill_host),
-    Kind("lost-server", "The server is killed, and its supervisor restarts it.", "nothing: the program continues",
+    Kind("lost-server", "The server is killed, and its supervisor restarts it.", "none: the program continues",
          nothing_to_name, act=kill_server, attempts=(1, 1), steps=60, serve=("--supervise",)),
-    Kind("fail-over", "The leader is killed and a standby takes over.", "nothing: the program continues", nothing_to_name,
+    Kind("fail-over", "The leader is killed and a standby takes over.", "none: the program continues", nothing_to_name,
          act=fail_over, attempts=(1, 1), steps=100, store="etcd", lease=30),
-    Kind("preemption", "A worker gets SIGTERM, as before a preemption.", "the worker, as leaving", worker_named("PREEMPTED"),
+    Kind("preemption", "A worker receives SIGTERM because its host will be preempted.", "that the worker is leaving",
+         worker_named("PREEMPTED"),
          act=leave),
     Kind("disk-full", "The disk of the checkpoints is full.", "rank 0 and the error of the disk",
          rank_with("No space left on device", 0), act=free_disk_later, prepare=small_disk, attempts=(2, 3)),
     Kind("damaged-checkpoint", "A checkpoint is damaged, and a rank is killed.", "the rank and signal 9 (SIGKILL)", rank_with("signal 9,")),
-    Kind("clock-jump", "The server's clock is set an hour ahead, then a day behind, then correctly.", "nothing: the program continues",
+    Kind("clock-jump", "The server's clock is set an hour ahead, then a day behind, then correctly.", "none: the program continues",
          nothing_to_name, act=jump_clock, attempts=(1, 1), steps=60),
     Kind("port-in-use", "A port that a rank needs is in use.", "the rank and the error", rank_with("Address already in use"),
          act=free_port_later, prepare=occupy_port, attempts=(2, 4)),

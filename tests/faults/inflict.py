@@ -1,6 +1,6 @@
-"""Faults that ranks inflict on themselves. `at_start` contains faults before the first step; `before_step` contains faults that
-occur once, in the rank VICTIM. The file `struck` in the shared folder contains the time of the fault. Faults from outside begin
-when this file exists (see faults.py)."""
+"""Faults that are injected inside a rank. `at_start` injects faults before the first step. `before_step` injects faults at a
+step of the rank VICTIM. The file `struck` in the shared folder contains the time of the fault. Faults from outside begin when
+this file exists (see faults.py)."""
 from __future__ import annotations
 
 import ctypes
@@ -23,7 +23,7 @@ BUSY = 0.004
 
 
 def strike_once(folder: pathlib.Path) -> bool:
-    """Notes the time of the fault. Returns whether this is the first call of all attempts."""
+    """Records the time of the fault. Returns True only for the first call in a run, across all ranks and attempts."""
     try:
         with (folder / "struck").open("x") as file:
             file.write(str(time.time()))
@@ -33,7 +33,7 @@ def strike_once(folder: pathlib.Path) -> bool:
 
 
 def at_start(fault: str, folder: pathlib.Path, attempt: int) -> None:
-    """Faults that occur before the ranks are connected."""
+    """Injects faults before the ranks are connected."""
     is_victim = int(os.environ["RANK"]) == VICTIM
     if fault == "wrong-rank-count" and os.environ["WORLD_SIZE"] != "4":
         strike_once(folder)
@@ -51,7 +51,7 @@ def at_start(fault: str, folder: pathlib.Path, attempt: int) -> None:
 
 
 def before_step(fault: str, folder: pathlib.Path, step: int, ranks: Ranks) -> None:
-    """Faults at a step. Called in the rank VICTIM only."""
+    """Injects the fault at its step. Must be called only in the rank VICTIM."""
     if step < AT or not strike_once(folder):
         return
     act = ACTS.get(fault)

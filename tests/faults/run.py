@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Runs training programs with real faults, and checks that Muster names each fault and that training ends exactly as if
-nothing had happened.
+"""Injects faults into training programs, and checks the report of Muster and the result of the training.
 
 scripts/faults describes the arguments. Each run has its own server and workers, on hosts that are network namespaces.
 """
@@ -12,6 +11,7 @@ import dataclasses
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -47,7 +47,7 @@ class Result:
     verdict: str = "unexpected"
     """`expected` or `unexpected`."""
     named: str = "no"
-    """`yes`, `no`, or `undecided` (see Kind.names)."""
+    """Whether the report is as required: `yes`, `no`, or `undecided` (see Kind.names)."""
     seconds_to_name: float = -1.0
     """From the fault until the server reported its cause; -1 if it did not, or if there is nothing to report."""
     seconds_to_next_step: float = -1.0
@@ -185,7 +185,7 @@ class Run:
                 if view["state"] in ENDED:
                     break
             except muster.MusterError:
-                pass  # the server is away
+                pass  # the server is unreachable
             time.sleep(0.05)
         self._over.set()
         if acting:
@@ -266,7 +266,8 @@ def rows_of(path: pathlib.Path) -> list[dict[str, str]]:
 
 def table(rows: list[dict[str, str]]) -> str:
     """Returns all results as a Markdown table, with medians of the times: a line for each kind and framework."""
-    lines = ["| kind | framework | runs | as expected | named | undecided | seconds to the report | seconds to the next step | exact |",
+    lines = ["| kind | framework | runs | as expected | report correct | no rank named | seconds to the report | "
+             "seconds to the next step | exact |",
              "|---|---|---|---|---|---|---|---|---|"]
     for kind in KINDS:
         for framework in FRAMEWORKS:
@@ -319,6 +320,7 @@ def main() -> int:
 
 
 def run_all(words: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends all processes of the run
     words.python = sys.executable
     words.binary = words.binary.resolve()
     words.keep.mkdir(parents=True, exist_ok=True)

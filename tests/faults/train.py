@@ -41,7 +41,7 @@ class Ranks(Protocol):
         """Returns the sum over all ranks."""
 
     def meet(self, name: str) -> None:
-        """Returns when all ranks have called it with this name."""
+        """Waits until all ranks have called `meet`. The name must be the same in all ranks."""
 
     def deadlock(self) -> None:
         """Enters a collective operation that the other ranks do not enter."""
@@ -166,8 +166,8 @@ def gradient(weights: numpy.ndarray, rank: int, step: int) -> numpy.ndarray:
 def main() -> None:
     framework, folder, fault = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     attempt = int(os.environ["MUSTER_ATTEMPT"])
-    # Arrival times show a slow rank only if it calls step() before the ranks wait for each other. Otherwise, step() is called
-    # after that, so that the numbers of steps alone do not show which rank hangs.
+    # A slow rank is detected by its arrival times only if step() is called before the sum. For other faults, step() is called
+    # after the sum, so that step numbers do not identify the hanging rank.
     early = fault.startswith("slow-")
     inflict.at_start(fault, folder, attempt)
     ranks: Ranks = {"plain": Plain, "jax": Jax, "torch": Torch}[framework]()

@@ -178,18 +178,18 @@ class Servers:
                  network: Loopback) -> None:
         self.folder, self.store, self.network = folder, store, network
         self.disk = Disk(folder, disk_library)
-        self.etcd = [] if store == "local" else self._etcd(tls=store == "etcd3tls")
+        count = 1 if store == "local" else 2
+        agents_port, *ports = free_ports(1 + 3 * count + 6)
+        self.etcd = [] if store == "local" else self._etcd(ports[-6:], tls=store == "etcd3tls")
         self.servers: list[Process] = []
         self.http: list[str] = []
         self.grpc: list[str] = []
         self.torch: list[str] = []
-        count = 1 if store == "local" else 2
-        agents_port = free_ports(1)[0]
         tokens = folder / "tokens"
         tokens.write_text(f"admin {ADMIN_TOKEN} allow-exec\n")
         for n in range(count):
             host = network.address(f"server-{n}")
-            grpc, http, torch = free_ports(3)
+            grpc, http, torch = ports[3 * n:3 * n + 3]
             self.grpc.append(f"{host}:{grpc}")
             self.http.append(f"http://{host}:{http}")
             self.torch.append(f"{host}:{torch}")
@@ -202,9 +202,8 @@ class Servers:
                        "--cluster-ports", f"{agents_port}-{agents_port}", "--insecure", "--log-level", "info"]
             self.servers.append(Process(f"server-{n}", command, folder, network, f"server-{n}", self.disk.environment))
 
-    def _etcd(self, tls: bool) -> list[Process]:
+    def _etcd(self, ports: list[int], tls: bool) -> list[Process]:
         hosts = [self.network.address(f"etcd-{n}") for n in range(3)]
-        ports = free_ports(6)
         scheme, flags = "http", []
         if tls:
             scheme = "https"

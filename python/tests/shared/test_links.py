@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import select
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import muster
-from conftest import HERE, Server, until
+from conftest import DEADLINE, HERE, Server, until
 from shared_closures import array, total
 
 SIZE = 32
@@ -123,6 +124,7 @@ while True:
         self.port = int(self.said.readline())
 
     def begun(self) -> None:
+        assert select.select([self.said], [], [], DEADLINE)[0], "no value was sent through the relay"
         assert self.said.readline() == "begun\n"
 
 

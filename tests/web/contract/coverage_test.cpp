@@ -1,7 +1,12 @@
-// The description is valid, and the tests of this program cover it. The coverage is checked only if
-// all tests run in one process (MUSTER_CONTRACT_COVERAGE).
+// The tests of this program cover the API's description. ctest runs each test in its own process.
+// Each process writes the described items that its test has seen to a file in MUSTER_CONTRACT_SEEN,
+// and the last process reads these files.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
 
 #include "tests/web/contract/contract.hpp"
 #include "tests/web/fixture.hpp"
@@ -60,16 +65,62 @@ constexpr exception exceptions[] = {
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 
-class coverage : public ::testing::Environment {
-  void TearDown() override {
-    if (!std::getenv("MUSTER_CONTRACT_COVERAGE")) return;
-    for (auto const& what : contract::instance().unseen())
-      if (std::ranges::none_of(exceptions, [&](exception const& e) { return e.is(what); }))
-        ADD_FAILURE() << what << " is documented, but no test has received it";
+using items = std::set<std::string>;
+
+items unseen_items() {
+  auto const list = contract::instance().unseen();
+  return {list.begin(), list.end()};
+}
+
+/// The only test of this process, as a file name.
+std::string name_of_test() {
+  std::string name;
+  auto const& all = *::testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    auto const& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j)
+      if (auto const& t = *suite.GetTestInfo(j); t.should_run())
+        name = std::string(suite.name()) + "." + t.name();
   }
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+class observation : public ::testing::Environment {
+  void SetUp() override {
+    if (auto const* const to = std::getenv("MUSTER_CONTRACT_SEEN")) {
+      folder_ = to;
+      before_ = unseen_items();
+    }
+  }
+  void TearDown() override {
+    if (folder_.empty()) return;
+    auto const after = unseen_items();
+    if (after.size() == before_.size()) return;
+    std::filesystem::create_directories(folder_);
+    std::ofstream file(folder_ / name_of_test());
+    std::set_difference(before_.begin(), before_.end(), after.begin(), after.end(),
+                        std::ostream_iterator<std::string>(file, "\n"));
+  }
+  std::filesystem::path folder_;
+  items before_;
 };
 
-[[maybe_unused]] auto* const covered = ::testing::AddGlobalTestEnvironment(new coverage);
+[[maybe_unused]] auto* const observed = ::testing::AddGlobalTestEnvironment(new observation);
+
+TEST(api_description, is_covered) {
+  auto const* const folder = std::getenv("MUSTER_CONTRACT_SEEN");
+  ASSERT_TRUE(folder) << "run 'ctest -R api_description_is_covered'";
+  auto left = unseen_items();
+  for (auto const& file : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(file.path());
+    for (std::string item; std::getline(in, item);) left.erase(item);
+  }
+  for (auto const& what : left)
+    if (std::ranges::none_of(exceptions, [&](exception const& e) { return e.is(what); }))
+      ADD_FAILURE() << what << " is documented, but no test has received it";
+  std::filesystem::remove_all(folder);
+}
 
 }  // namespace
 }  // namespace muster::web::test
