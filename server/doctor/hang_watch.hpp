@@ -136,13 +136,15 @@ class hang_watch {
   /// Returns the ranks in `among` outside any collective operation, if other ranks are in a
   /// collective operation.
   ranks outside_collective(ranks const& among) const;
-  /// Returns whether the majority of the ranks is absent from the barrier and waits for the ranks
-  /// at the barrier: the absent ranks are in a collective operation, or wait at one line while
-  /// others are at the shutdown barrier. For example, a rank of JAX that raises an exception waits
-  /// at the shutdown barrier before it exits.
-  /// @param odd the result of odd_ones()
-  bool wait_for_those_at(late_barrier const& b, ranks const& absent,
-                         std::optional<ranks> const& odd) const;
+  /// Returns whether more than half of the living ranks are absent from the barrier, and each of
+  /// them waits for the ranks at the barrier. An absent rank waits if it is in a collective
+  /// operation. At the shutdown barrier, it also waits if it has the majority's stack and is
+  /// blocked on another process. For example, a rank of JAX that raises an exception waits at the
+  /// shutdown barrier before it exits.
+  /// @param absent the living ranks that are missing from `b`
+  /// @param odd the result of odd_ones() for all living ranks
+  bool is_caused_at_barrier(late_barrier const& b, ranks const& absent,
+                            std::optional<ranks> const& odd) const;
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
   std::string line_of_rank(std::uint32_t rank) const;

@@ -75,8 +75,8 @@ hang_watch::ranks hang_watch::outside_collective(ranks const& among) const {
   return some_wait ? outside : ranks();
 }
 
-bool hang_watch::wait_for_those_at(late_barrier const& b, ranks const& absent,
-                                   std::optional<ranks> const& odd) const {
+bool hang_watch::is_caused_at_barrier(late_barrier const& b, ranks const& absent,
+                                      std::optional<ranks> const& odd) const {
   return 2 * absent.size() > alive().size() &&
          std::all_of(absent.begin(), absent.end(), [&](auto r) {
            auto const& w = ranks_[r];
@@ -146,7 +146,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
     h.barrier = b->id;
     if (b->missing.front() < ranks_.size() && blame_single_rank(h, barrier, b->missing)) return h;
     auto const absent = only([&](auto r) { return is_in(b->missing, r); });
-    if (wait_for_those_at(*b, absent, known)) {
+    if (is_caused_at_barrier(*b, absent, known)) {
       h.barrier.clear();
       among = only([&](auto r) { return !is_in(absent, r); });
     } else if (!absent.empty()) {

@@ -18,8 +18,9 @@ void note_earlier_exit(program_cause& c, rank_view const& left, time_point now);
 /// Returns the cause for a rank `r` that ended after a reported failure of `failed`.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
-/// Adds the rank's exit status and output to the cause, unless a signal ended the rank. If the rank
-/// was stopped because it hung, only its output is added.
+/// Sets the lines on stderr and the exit status of a cause whose rank has ended since. Changes
+/// nothing if the rank exited with 0 or was ended by a signal. If the cause is a hang, always sets
+/// the lines, and never the exit status.
 void note_end(program_cause& c, rank_end const& how);
 
 program_cause cause_of(hang const& what);
