@@ -187,7 +187,9 @@ void add(CLI::App& bench, char const* name, char const* what, benchmark run,
 
 void add_command(CLI::App& app) {
   auto* bench = app.add_subcommand(
-      "bench", "Measure: closures, latency, memory, recovery, sessions, barrier, kv, heartbeats");
+      "bench",
+      "Measure: closures, latency, memory, recovery, sessions, barrier, kv, heartbeats, "
+      "connections");
   bench->require_subcommand(1);
   bench->footer("Without --server each benchmark starts its own server and worker processes.");
   using enum flag;
@@ -206,6 +208,8 @@ void add_command(CLI::App& app) {
       {seconds, server, agents, clients, waits});
   add(*bench, "heartbeats", "what agents that only beat cost the server", heartbeats,
       {seconds, server, agents});
+  add(*bench, "connections", "agents with a connection each: memory, heartbeats, barriers",
+      connections, {seconds, server, agents, rounds});
   auto* echo = bench->add_subcommand("echo-server", "the yardstick of `latency`")->group("");
   auto ready = std::make_shared<std::string>();
   echo->add_option("ready-file", *ready)->required();

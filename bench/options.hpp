@@ -56,5 +56,6 @@ void barrier(options const& o, report& r);
 void kv(options const& o, report& r);
 void sessions(options const& o, report& r);
 void heartbeats(options const& o, report& r);
+void connections(options const& o, report& r);
 
 }  // namespace muster::bench
