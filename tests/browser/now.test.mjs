@@ -27,9 +27,11 @@ const { open, visitor } = onStage(async (made) => {
   agents.push(...[0, 1, 2].map((task) => new Agent(address, task)));
   await Promise.all(agents.map((agent) => agent.register()));
   agents[0].barrier('checkpoint', 900_000).catch(() => {});
-  // Two jobs fail with the same error, and one with another error.
-  for (const [name, message] of [['etl-1', 'disk is full'], ['etl-2', 'disk is full'], ['report', 'no such column: price']])
-    await cluster.submitAll(name, [fail(message), fail(message)], { on_error: 'continue' });
+  // Two jobs fail one after the other with the same error, and one with another error.
+  for (const [name, message] of [['etl-1', 'disk is full'], ['etl-2', 'disk is full'], ['report', 'no such column: price']]) {
+    const id = await cluster.submitAll(name, [fail(message), fail(message)], { on_error: 'continue' });
+    await cluster.get(`/api/v1/jobs/${id}/join`);
+  }
   await cluster.submitAll('hungry', Array.from({ length: 34 }, () => wants({ gpu: 4 })));
   await cluster.submitAll('nowhere', [{ function: 'no.such', args: [] }]);
   await cluster.submitAll('gang', Array.from({ length: 20 }, () => ({ function: 'muster.noop', options: { gang: 'g' } })));

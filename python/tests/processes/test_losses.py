@@ -81,9 +81,9 @@ def test_losses_after_a_killed_call_are_counted(make_cluster: MakeCluster) -> No
     ignoring.cancel()
     with pytest.raises(muster.CancelledError):
         ignoring.fetch(20)
-    with pytest.raises(muster.AbortedError, match="3 workers were lost") as error:
+    with pytest.raises(muster.AbortedError, match="3 workers were lost (.*exited with status 7){3}") as error:
         c.submit(exits).fetch(20)
-    assert attempts_of(error) == 3
+    assert attempts_of(error) in (3, 4), "the call may have been sent to the killed process first"
 
 
 def test_map_fails_at_the_item_that_ends_its_process(make_cluster: MakeCluster) -> None:
