@@ -154,6 +154,15 @@ export class Cluster {
     return name;
   }
 
+  /** Resolves with the jobs that are not in `before`, when there are this many. */
+  async newJobs(before, count) {
+    const known = new Set(before.map((job) => job.id));
+    for (;;) {
+      const made = (await this.get('/api/v1/jobs')).jobs.filter((job) => !known.has(job.id));
+      if (made.length >= count) return made;
+    }
+  }
+
   /** Resolves when this many tasks have arrived at the barrier. */
   async arrived(name, id, count) {
     for (;;) {
