@@ -134,21 +134,21 @@ void add_flag(CLI::App& verb, options& o, flag f) {
     case flag::agents:
       verb.add_option("--agents", o.agents, "tasks of the cluster; several: comma")
           ->delimiter(',')
-          ->check(CLI::PositiveNumber);
+          ->check(CLI::Range(1, 10'000'000));
       return;
     case flag::clients:
       verb.add_option("--clients", o.clients, "calls in flight; several: comma")
           ->delimiter(',')
-          ->check(CLI::PositiveNumber);
+          ->check(CLI::Range(1, 10'000'000));
       return;
     case flag::rounds:
       verb.add_option("--rounds", o.rounds, "how many of them")
-          ->check(CLI::PositiveNumber)
+          ->check(CLI::Range(1, 10'000'000))
           ->capture_default_str();
       return;
     case flag::waits:
       verb.add_option("--waits", o.waits, "waits for keys to park")
-          ->check(CLI::PositiveNumber)
+          ->check(CLI::Range(1, 10'000'000))
           ->capture_default_str();
       return;
   }

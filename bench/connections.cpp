@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using clock = http2_connections::clock;
 
-constexpr auto limit = 120s;
+constexpr auto limit = 120s, opening_limit = 30s;
 constexpr auto beat = 5s;
 /// Descriptors of the benchmark in addition to its connections.
 constexpr rlim_t other_descriptors = 64;
@@ -199,7 +199,7 @@ void connections(options const& o, report& r) {
     {
       connected_agents all(target.address(), n);
       auto begin = clock::now();
-      all.connections.open_all(limit);
+      all.connections.open_all(opening_limit);
       row["connect_ms"] = elapsed_ms(clock::now() - begin);
       if (target.measured()) row["kb_per_connection"] = kilobytes(target.resident_bytes(), idle, n);
       begin = clock::now();

@@ -108,9 +108,9 @@ http2_connections::http2_connections(std::string const& server, int count)
     : all_(static_cast<std::size_t>(count)) {
   auto const colon = server.rfind(':');
   auto const port = parse_number(server.substr(colon + 1));
-  if (colon == std::string::npos || !port ||
-      inet_pton(AF_INET, server.substr(0, colon).c_str(), &address_) != 1)
-    throw std::invalid_argument("--server: must be an IPv4 address and a port");
+  auto const host = server.starts_with("localhost:") ? "127.0.0.1" : server.substr(0, colon);
+  if (colon == std::string::npos || !port || inet_pton(AF_INET, host.c_str(), &address_) != 1)
+    throw std::invalid_argument("--server: must be an IPv4 address, or localhost, and a port");
   port_ = htons(static_cast<std::uint16_t>(*port));
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) throw std::runtime_error("cannot create an epoll instance");

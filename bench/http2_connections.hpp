@@ -22,7 +22,7 @@ class http2_connections {
   /// Gets whether the call succeeded, and the serialized response.
   using handler = std::function<void(bool ok, std::string_view response)>;
 
-  /// @param server an IPv4 address and a port
+  /// @param server an IPv4 address, or localhost, and a port
   http2_connections(std::string const& server, int count);
   ~http2_connections();
   http2_connections(http2_connections const&) = delete;

@@ -117,7 +117,7 @@ bool holder_table::copy(holder_id id, std::string_view name, std::uint64_t size,
   return true;
 }
 
-// A maker drops values that nobody needs any more. Other holders drop copies to free memory.
+// A maker drops values that are not needed. Other holders drop copies to free memory.
 void holder_table::drop(holder_id id, std::string_view name, time_point now) {
   auto const it = places_.find(std::string(name));
   if (it != places_.end() && holds(id, name)) remove(id, it, it->second.maker != id, now);
