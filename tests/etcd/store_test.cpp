@@ -102,6 +102,13 @@ TEST_F(etcd_store_left, a_batch_that_lacks_a_part_is_damage) {
   EXPECT_EQ(s.error().message, "damaged: a batch has 1 of 2 parts");
 }
 
+TEST_F(etcd_store_left, a_part_of_an_entry_without_a_number_is_damage) {
+  put_raw(names{"/test"}.pieces() + "not-a-hex-number/00000000", "=x");
+  auto const s = etcd_store::open(members_->access(), leader_->begun(), {1 << 30, over});
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().message, "damaged: a part of an entry has an invalid number");
+}
+
 TEST_F(etcd_store_test, former_leader_cannot_write) {
   auto s = open();
   ASSERT_TRUE(s->write({{kind::put, "a", "1"}}).ok());

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "server/journal/entries.hpp"
+#include "server/journal/key_numbers.hpp"
 
 namespace muster::server::journal::etcd {
 namespace {
@@ -96,15 +97,16 @@ muster::status etcd_store::recover_pieces() {
   muster::status failed;
   auto const read = scan(names_.pieces(), behind(names_.pieces()), true, [&](wire::KeyValue& kv) {
     if (!kv.key().ends_with(first)) return true;
-    auto const number = kv.key().substr(names_.pieces().size(), 16);
+    auto const number = key_number<std::uint64_t>(
+        std::string_view(kv.key()).substr(names_.pieces().size(), id_digits), id_digits, 16);
+    if (!number) return failed = damaged("a part of an entry has an invalid number"), false;
     wire::RangeRequest request;
     request.set_key(kv.key());
     auto const answer = range(request, "for entries");
     if (!answer) return failed = answer.error(), false;
     if (answer->kvs().empty()) return failed = damaged("a part of an entry is missing"), false;
-    auto const n = std::stoull(number, nullptr, 16);
-    pieces_.numbers.emplace(answer->kvs(0).value(), n);
-    pieces_.next = std::max<std::uint64_t>(pieces_.next, n + 1);
+    pieces_.numbers.emplace(answer->kvs(0).value(), *number);
+    pieces_.next = std::max<std::uint64_t>(pieces_.next, *number + 1);
     return true;
   });
   return read.ok() ? failed : read;
