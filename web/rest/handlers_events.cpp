@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "base/text.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/access/program_scope.hpp"
@@ -40,20 +45,52 @@ void members(member_list const& m, events_at const& e) {
   m.some("next_page_token", e.next, "present with from_ms or to_ms");
 }
 
-// The events of the last second are not on disk yet.
+bool equal(server::event const& a, server::event const& b) {
+  auto const fields = [](server::event const& e) {
+    return std::tie(e.at, e.what.severity, e.what.kind, e.what.cluster, e.what.subject,
+                    e.what.text);
+  };
+  return fields(a) == fields(b);
+}
+
+/// Appends events in memory that are newer than the last page from disk, because the events of
+/// about one second are not on disk yet. `newest` contains up to `q.limit` events.
+void append_unwritten(std::vector<server::event>& to, std::vector<server::event> newest,
+                      history_query const& q) {
+  auto const written = !to.empty() ? to.back().at : q.passed > 0 ? q.place.at : core::time_point{};
+  bool const complete = newest.size() < q.limit || newest.front().at <= written;
+  if (!complete && !to.empty()) return;  // events between disk and memory would be missing
+  auto const same_time =
+      std::find_if(to.begin(), to.end(), [&](auto const& e) { return e.at == written; });
+  std::vector<server::event> const last(same_time, to.end());
+  for (auto& e : newest) {
+    if (to.size() == q.limit) return;
+    bool const is_new =
+        e.at > written ||
+        (e.at == written && q.passed == 0 &&
+         std::none_of(last.begin(), last.end(), [&](auto const& w) { return equal(e, w); }));
+    if (is_new) to.push_back(std::move(e));
+  }
+}
+
 coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
   history_query q;
   if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
   auto prepare = [q, filter = event_filter(query),
                   scope = scope_of(context, ex.req)](engine_services& services) {
     auto const first = services.events.first(), last = services.events.last();
-    return [=, may = visible_clusters(services, scope)](server::history_store const& store) {
+    auto newest = services.events.newest(0, q.limit, [&](server::event const& e) {
+      return q.takes(e.at) && sees(*scope, services.pools, e.what) && filter.takes(e.what);
+    });
+    return [=, newest = std::move(newest),
+            may = visible_clusters(services, scope)](server::history_store const& store) {
       auto page = read_page(
           store, server::history_kind::events, q, server::events_from, [&](server::event const& e) {
             return q.takes(e.at) &&
                    (scope->sees(e.what) || (!e.what.cluster.empty() && may(e.what.cluster))) &&
                    filter.takes(e.what);
           });
+      if (page.next.empty()) append_unwritten(page.items, newest, q);
       return events_at{std::move(page.items), first, last, std::move(page.next)};
     };
   };

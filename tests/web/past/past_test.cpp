@@ -33,6 +33,22 @@ TEST_F(history_fixture, events_of_a_kind_are_found_on_disk_and_in_memory) {
   EXPECT_TRUE(get_json("/api/v1/events?kind=none").at("events").as_array().empty());
 }
 
+TEST_F(history_fixture, events_that_are_not_on_disk_yet_are_found) {
+  auto const epoch = -noon.time_since_epoch();  // the time of events in memory
+  past.event(epoch, "", "lost");
+  past.event(epoch, "", "written", "k");
+  start(with_history());
+  auto const found = [&](std::string const& more) {
+    return texts(get_json("/api/v1/events?to_ms=" + at(0s) + more), "events", "text");
+  };
+  for (auto const* text : {"written", "new", "another"})
+    core_engine().tell({core::coordination::severity::warning, "k", {}, "worker:1", text});
+  EXPECT_EQ(found(""), (names{"lost", "written", "new", "another"}));
+  EXPECT_EQ(found("&kind=k"), (names{"written", "new", "another"}));
+  EXPECT_EQ(found("&limit=3"), (names{"lost", "written", "new"}));
+  EXPECT_EQ(found("&limit=1"), names{"lost"});
+}
+
 TEST_F(history_fixture, invalid_time_is_refused_with_its_field) {
   start(with_history());
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
