@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -27,6 +28,21 @@ def binary() -> str:
     if not found:
         pytest.exit("set MUSTER_BINARY, or put the program muster into PATH", 2)
     return found
+
+
+_reserved: list[socket.socket] = []
+
+
+def reserved_address(host: str) -> str:
+    """Returns an address for a server. The system gives its port to no other program until this process ends.
+
+    The port has a bound socket that does not listen, so that a program that names the port can listen on it.
+    """
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind((host, 0))
+    _reserved.append(bound)
+    return f"{host}:{bound.getsockname()[1]}"
 
 
 def until(what: Callable[[], Any], said: str = "it") -> Any:
@@ -50,11 +66,11 @@ def state_and_parent(pid: int) -> tuple[str, int]:
 
 
 class Server:
-    def __init__(self, folder: pathlib.Path, *words: str, at: str = "127.0.0.1:0") -> None:
+    def __init__(self, folder: pathlib.Path, *words: str, host: str = "127.0.0.1") -> None:
         self.ready = folder / "ready.json"
         self.log = folder / "serve.log"
         self.words = words
-        self.start(at, at)
+        self.start(reserved_address(host), reserved_address(host))
 
     def start(self, grpc: str, http: str) -> None:
         self.ready.unlink(missing_ok=True)
@@ -66,10 +82,6 @@ class Server:
                      *self.words], stderr=log, stdout=log)
 
         def is_ready() -> Any:
-            # The previous port was free for a moment, in which another process may have got it as a source port.
-            if self.process.poll() and not grpc.endswith(":0"):
-                time.sleep(0.1)
-                begin()
             assert not self.process.poll(), self.log.read_text()
             return self.ready.exists() and self.ready.stat().st_size
 

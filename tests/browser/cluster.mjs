@@ -9,19 +9,33 @@ import { join } from 'node:path';
 
 const binary = process.env.MUSTER_BINARY;
 
+// Binds two ports without listening, and prints them. A server can listen on them, and the system gives them to no
+// other program while the server restarts. Node.js cannot bind without listening.
+const RESERVE = `
+import socket, sys
+ports = [socket.socket() for _ in range(2)]
+for port in ports:
+    port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port.bind(("127.0.0.1", 0))
+print(*(port.getsockname()[1] for port in ports), flush=True)
+sys.stdin.read()
+`;
+
 export class Cluster {
   folder = mkdtempSync(join(tmpdir(), 'muster-browser-'));
-  grpc = '127.0.0.1:0';
-  http = '127.0.0.1:0';
+  grpc;
+  http;
   token = ''; // of requests; with `--auth on`, the admin's token after `serve`
   workers = new Map();
   server;
+  #ports; // the process that holds them
 
   get url() {
     return `http://${this.http}`;
   }
 
   async serve(...flags) {
+    if (!this.#ports) await this.#reservePorts();
     const ready = join(this.folder, 'ready.json');
     rmSync(ready, { force: true });
     const appeared = fileAppears(this.folder, ready);
@@ -33,6 +47,13 @@ export class Cluster {
     failed.catch(() => {}); // its later end is expected
     ({ grpc: this.grpc, http: this.http } = JSON.parse(readFileSync(ready, 'utf8')));
     if (flags.includes('--auth')) this.token = readFileSync(this.adminFile, 'utf8').trim();
+  }
+
+  async #reservePorts() {
+    this.#ports = spawn('python3', ['-c', RESERVE], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [line] = await once(this.#ports.stdout, 'data');
+    [this.grpc, this.http] = String(line).split(' ').map((port) => `127.0.0.1:${Number(port)}`);
+    for (const handle of [this.#ports, this.#ports.stdin, this.#ports.stdout]) handle.unref(); // it ends with this process
   }
 
   get data() {
@@ -187,7 +208,7 @@ export class Cluster {
   }
 
   end() {
-    for (const child of [this.server, ...this.workers.values()]) child?.kill('SIGKILL');
+    for (const child of [this.server, ...this.workers.values(), this.#ports]) child?.kill('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
   }
 

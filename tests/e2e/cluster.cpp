@@ -50,16 +50,14 @@ bool cluster::read_ready_file() {
   if (ec) return false;
   grpc_ = std::string(ready.at("grpc").as_string());
   http_ = std::string(ready.at("http").as_string());
-  return true;
+  return ready_ = true;
 }
 
 process& cluster::serve_behind(words const& before, words const& flags) {
   std::filesystem::remove(file("ready.json"));
-  // A restarted server gets the same addresses.
-  words all{"serve", "--ready-file", file("ready.json"), "--http",
-            http_.empty() ? "127.0.0.1:0" : http_};
+  words all{"serve", "--ready-file", file("ready.json"), "--http", http_};
   if (std::find(flags.begin(), flags.end(), "--grpc") == flags.end())
-    all.insert(all.end(), {"--grpc", grpc_.empty() ? "127.0.0.1:0" : grpc_});
+    all.insert(all.end(), {"--grpc", grpc_});
   all.insert(all.end(), flags.begin(), flags.end());
   auto& server = spawn_behind(before, all);
   if (!await([&] { return read_ready_file() || !server.running(); }) || !server.running())
@@ -79,7 +77,7 @@ finished cluster::run(words const& words_after_muster, std::filesystem::path con
   spawn_options o;
   o.arguments = {MUSTER_BINARY};
   o.arguments.insert(o.arguments.end(), words_after_muster.begin(), words_after_muster.end());
-  if (!http_.empty() && talks_to_the_server(words_after_muster.front()))
+  if (ready_ && talks_to_the_server(words_after_muster.front()))
     environment.emplace_back("MUSTER_URL", url());
   o.environment = std::move(environment);
   o.input = input;

@@ -1,4 +1,5 @@
-// Runs a server, its workers and the command line as real processes on ports that the system picks.
+// Runs a server, its workers and the command line as real processes on ports that are reserved for
+// them.
 #pragma once
 
 #include <boost/json.hpp>
@@ -8,6 +9,7 @@
 
 #include "base/http_client/http_client.hpp"
 #include "tests/e2e/process.hpp"
+#include "tests/support/reserved_port.hpp"
 
 namespace muster::e2e {
 
@@ -57,7 +59,9 @@ class cluster {
   bool read_ready_file();
 
   temporary_directory directory_;
-  std::string grpc_, http_;
+  test::reserved_port grpc_port_, http_port_;
+  std::string grpc_ = grpc_port_.address(), http_ = http_port_.address();
+  bool ready_ = false;  // a server has been ready
   std::deque<process> processes_;
   muster::http_client client_;
   std::size_t serial_ = 0;

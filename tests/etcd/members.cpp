@@ -1,13 +1,11 @@
 #include "tests/etcd/members.hpp"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "tests/support/certificates.hpp"
+#include "tests/support/reserved_port.hpp"
 
 namespace muster::test {
 namespace {
@@ -24,15 +22,8 @@ std::string read(std::filesystem::path const& file) {
 }  // namespace
 
 std::uint16_t free_port() {
-  int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof at;
-  ::bind(fd, reinterpret_cast<sockaddr*>(&at), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
-  ::close(fd);
-  return ntohs(at.sin_port);
+  static std::deque<reserved_port> ports;  // until the process ends
+  return ports.emplace_back().number();
 }
 
 bool etcd_is_installed() {

@@ -12,7 +12,7 @@
 
 namespace muster::test {
 
-/// Returns a TCP port of the loopback interface that was free a moment ago.
+/// Returns a TCP port of the loopback interface that stays reserved until the process ends.
 std::uint16_t free_port();
 bool etcd_is_installed();
 

@@ -133,7 +133,7 @@ class Between:
 
     def __init__(self, hosts: Hosts, rate: float | None = None) -> None:
         self.hosts = hosts
-        self.server = Server(hosts.folder, "--insecure", at=hosts.here[0] + ":0")
+        self.server = Server(hosts.folder, "--insecure", host=hosts.here[0])
         hosts.processes.append(self.server.process)
         with socket.create_server((hosts.here[1], 0)) as sock:
             port = int(sock.getsockname()[1])

@@ -39,7 +39,7 @@ class Both:
             subprocess.run([binary(), "tls", "init", str(self.files), "--host", hosts.here[0]], check=True, stdout=subprocess.DEVNULL)
             words = ["--tls-cert", str(self.files / "server.pem"), "--tls-key", str(self.files / "server.key"), "--insecure"]
             self.tls = {"ca": str(self.files / "ca.pem")}
-        self.server = Server(hosts.folder, *words, at=hosts.here[0] + ":0")
+        self.server = Server(hosts.folder, *words, host=hosts.here[0])
         hosts.processes.append(self.server.process)
         self.client = muster.Client(self.server.http.replace("http:", "https:" if tls else "http:"), **self.tls)
         hosts.worker(self.server.grpc, 0, False, *(["--ca", self.tls["ca"]] if tls else []))
