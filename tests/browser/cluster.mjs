@@ -3,9 +3,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, watch, existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 const binary = process.env.MUSTER_BINARY;
 
@@ -38,21 +40,22 @@ export class Cluster {
     if (!this.#ports) await this.#reservePorts();
     const ready = join(this.folder, 'ready.json');
     rmSync(ready, { force: true });
-    const appeared = fileAppears(this.folder, ready);
-    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready, ...this.#page(), ...flags]);
-    const failed = once(this.server, 'exit').then(([code]) => {
-      throw new Error(`muster serve ended with ${code} before it was ready`);
+    const log = join(this.folder, 'serve.log');
+    this.server = this.#run(['serve', '--grpc', this.grpc, '--http', this.http, '--ready-file', ready, ...this.#page(), ...flags], openSync(log, 'a'));
+    const ended = once(this.server, 'exit').then(([code]) => {
+      throw new Error(`muster serve ended with ${code} before it was ready: ${readFileSync(log, 'utf8')}`);
     });
-    await Promise.race([appeared, failed]);
-    failed.catch(() => {}); // its later end is expected
+    const watching = new AbortController();
+    await Promise.race([fileAppears(this.folder, ready, watching.signal), ended]).finally(() => watching.abort());
+    ended.catch(() => {}); // its later end is expected
     ({ grpc: this.grpc, http: this.http } = JSON.parse(readFileSync(ready, 'utf8')));
     if (flags.includes('--auth')) this.token = readFileSync(this.adminFile, 'utf8').trim();
   }
 
   async #reservePorts() {
     this.#ports = spawn('python3', ['-c', RESERVE], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const [line] = await once(this.#ports.stdout, 'data');
-    [this.grpc, this.http] = String(line).split(' ').map((port) => `127.0.0.1:${Number(port)}`);
+    const [line] = await once(createInterface({ input: this.#ports.stdout }), 'line');
+    [this.grpc, this.http] = line.split(' ').map((port) => `127.0.0.1:${port}`);
     for (const handle of [this.#ports, this.#ports.stdin, this.#ports.stdout]) handle.unref(); // it ends with this process
   }
 
@@ -212,20 +215,11 @@ export class Cluster {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #run(words) {
-    return spawn(binary, words, { stdio: ['ignore', 'inherit', 'ignore'] });
+  #run(words, errors = 'ignore') {
+    return spawn(binary, words, { stdio: ['ignore', 'inherit', errors] });
   }
 }
 
-async function fileAppears(folder, path) {
-  for await (const _ of watching(folder)) if (existsSync(path)) return;
-}
-
-async function* watching(folder) {
-  const watcher = watch(folder);
-  try {
-    while (true) yield await once(watcher, 'change');
-  } finally {
-    watcher.close();
-  }
+async function fileAppears(folder, path, signal) {
+  for await (const _ of watch(folder, { signal })) if (existsSync(path)) return;
 }
